@@ -1,0 +1,1 @@
+"""Events ↔ `journal.jsonl`: append, group commit, verify, torn tails, upgrades."""

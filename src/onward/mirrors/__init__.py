@@ -1,0 +1,1 @@
+"""State → files that others keep (state file, snapshot, `.sparq`), and those files → state."""

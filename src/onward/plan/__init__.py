@@ -1,0 +1,1 @@
+"""`Workflow` + inputs → `Plan`: paths, definition digests, references checked."""

@@ -1,0 +1,1 @@
+"""Journal, mirrors, definition, files and processes → findings → offered choices."""

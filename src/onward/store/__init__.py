@@ -1,0 +1,1 @@
+"""The runs of a folder: create, find, list, values, inbox, clean."""

@@ -1,0 +1,1 @@
+"""Action → outcome: the keeper, commands, agents, Python calls, artifacts. The only starter of processes."""

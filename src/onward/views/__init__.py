@@ -1,0 +1,1 @@
+"""State → status, timeline, graph, report and plain words."""
