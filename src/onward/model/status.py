@@ -72,6 +72,12 @@ class Where(StrEnum):
     AFTER = "after"
     WHILE = "while"
     UNTIL = "until"
+    ARTIFACTS = "artifacts"
+    """whether the artifacts, outputs and hand-off of a node could be collected"""
+    DONE_ALREADY = "done-already"
+    """whether an interrupted leaf with `on-resume: check` had done its work after all"""
+    ITEMS = "items"
+    """whether the items of a loop could be read"""
 
 
 class Then(StrEnum):

@@ -1,1 +1,1 @@
-"""`fold`: events → state. `decide`: plan + state → actions. Pure: no clock, no files, no processes."""
+"""Events become a state (`fold`), and a state tells what comes next (`decide`). Pure: no clock, no files."""

@@ -1,0 +1,563 @@
+"""Events become state: what each event says, recorded at its node, and what moves because of it.
+
+`fold` is the only reader of the meaning of events. While a journal is read (`state.live` False) it records facts;
+`settle` then works out what can move. Afterwards every event also moves what it touches, in O(1).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from onward.model import events as ev
+from onward.model.actions import (
+    Action,
+    AskCondition,
+    BeginAttempt,
+    CompletePause,
+    EndRun,
+    FinishNode,
+    StartNode,
+    StopAttempt,
+    WaitForLoop,
+    WaitForRetry,
+)
+from onward.model.nodes import Plan
+from onward.model.status import Outcome, Status, Where
+from onward.model.values import Value
+from onward.state.advance import end_below, end_one, progress, release, watch_deadline, watch_timer
+from onward.state.instance import Asked, Instance, Role, Stage
+from onward.state.reset import forget_failures, rerun, reset, restart_sections
+from onward.state.run_state import Pausing, RunState
+
+
+def fold(state: RunState, event: ev.Event) -> None:
+    """Take one event into the state."""
+    facts = state.facts
+    if event.seq:
+        facts.seq, facts.epoch = event.seq, event.epoch
+    facts.previous_at, facts.last_at = facts.last_at, event.at.timestamp()
+    handler = _HANDLERS.get(type(event))
+    if handler is not None:
+        handler(state, event)
+
+
+def replay(plan: Plan, events: Iterable[ev.Event]) -> RunState:
+    """The state after these events; nothing moves until `settle`."""
+    state = RunState(plan)
+    for event in events:
+        fold(state, event)
+    return state
+
+
+def settle(state: RunState) -> None:
+    """Work out what can move, and from here on move with every event."""
+    state.live = True
+    if state.facts.end is not None:
+        return
+    if state.root.stage is Stage.NEW:
+        state.root.stage, state.root.status = Stage.RUNNING, Status.RUNNING
+        watch_deadline(state, state.root, 0.0)
+    progress(state, state.root)
+    if state.cancelling is not None:
+        _end_everything(state, state.cancelling)
+
+
+def issue(state: RunState, action: Action) -> None:
+    """The engine works on `action`, whose outcome will be an event; forgotten in a crash, then asked for again."""
+    match action:
+        case AskCondition(asker=path):
+            pass
+        case StopAttempt(path=path):
+            state.stops.pop(path, None)
+            return
+        case EndRun() | StartNode() | BeginAttempt() | WaitForRetry() | WaitForLoop() | CompletePause():
+            return
+        case FinishNode(gather=False):
+            return
+        case _:
+            path = getattr(action, "path", "")
+    instance = state.instances[path]
+    state.frontier.pop(path, None)
+    if not instance.issued:
+        instance.issued = True
+        state.issued += 1
+
+
+def wake(state: RunState, now: float) -> None:
+    """Let the time pass: due retries, iterations, gates and time limits can move from here on."""
+    if state.pausing is not None:
+        return
+    while state.timers and state.timers[0][0] <= now:
+        _, _, path = heapq.heappop(state.timers)
+        _timer_due(state, state.instances[path], now)
+    active = state.active_s(now)
+    while state.deadlines and state.deadlines[0][0] <= active:
+        _, _, path = heapq.heappop(state.deadlines)
+        _deadline_due(state, state.instances[path])
+
+
+def _timer_due(state: RunState, instance: Instance, now: float) -> None:
+    if instance.stage is Stage.GATE:
+        state.frontier[instance.path] = instance
+    elif instance.until is None or instance.until > now:
+        return
+    elif instance.stage is Stage.WAITING:
+        instance.until = None
+        instance.stage = Stage.READY
+        progress(state, instance)
+    elif instance.role is Role.LOOP and instance.stage is Stage.RUNNING:
+        instance.until = None
+        key = str(instance.cursor + 1)
+        if instance.items is not None:
+            key = instance.items[instance.cursor][0]
+        state.iteration(instance, key).asked |= Asked.DELAY
+        progress(state, instance)
+
+
+def _deadline_due(state: RunState, instance: Instance) -> None:
+    if instance.stage is not Stage.RUNNING or instance.node is None or instance.node.timeout_s is None:
+        return
+    instance.stopped = f"timed out after {instance.node.timeout_s:g} s"
+    end_below(state, instance, instance.stopped)
+    if not instance.open and instance.stage is Stage.RUNNING:
+        progress(state, instance)
+
+
+def _end_everything(state: RunState, reason: str) -> None:
+    root = state.root
+    if root.stage is Stage.RUNNING and root.ending is None:
+        root.ending = reason
+        end_below(state, root, reason)
+        if not root.open:
+            progress(state, root)
+    elif root.stage is Stage.HANDLING:
+        section = state.existing_section(root, "@on-failure")
+        for child in list((section.open if section is not None else None) or ()):
+            end_one(state, child, reason)
+
+
+# --- the run --------------------------------------------------------------------------------------------------
+
+
+def _workflow_start(state: RunState, event: ev.WorkflowStart) -> None:
+    facts = state.facts
+    facts.run, facts.name, facts.title = event.run, event.name, event.title
+    facts.workflow_file, facts.file, facts.directory = event.workflow_file, event.file, event.directory
+    facts.definition_sha256 = event.definition_sha256
+    facts.variables = dict(event.variables)
+    facts.datetime, facts.adapter, facts.limit = event.datetime, event.adapter, event.limit
+    facts.watch, facts.owner = dict(event.watch), event.owner
+    facts.started_at = facts.span_at = facts.last_at
+    state.root.started_at = facts.started_at
+    if event.imported:
+        facts.resumed_count = int(event.imported.get("resumed_count", 0))
+
+
+def _begin_span(state: RunState) -> None:
+    """A driver works from now on; a span that nobody closed ended with the last event before."""
+    facts = state.facts
+    if facts.span_at is not None:
+        facts.active_s += max(0.0, facts.previous_at - facts.span_at)
+    facts.span_at = facts.last_at
+
+
+def _workflow_resume(state: RunState, event: ev.WorkflowResume) -> None:
+    facts, now = state.facts, state.facts.last_at
+    _begin_span(state)
+    facts.resumed_count, facts.resumed_at, facts.owner = event.resumed_count, now, event.owner
+    facts.variables.update(event.variables)
+    facts.definition_sha256 = event.definition_sha256 or facts.definition_sha256
+    facts.end, facts.ended_at, facts.end_reason = None, None, ""
+    if state.pausing is not None:
+        _shift_delays(state, now - state.pausing.requested_at)
+    state.pausing = state.cancelling = None
+    forget_failures(state)
+
+
+def _shift_delays(state: RunState, seconds: float) -> None:
+    """Delays of retries and loops stand still in a pause; a rate limit (`LIMITED`) runs on the wall clock."""
+    for instance in state.instances.values():
+        if instance.until is not None and instance.outcome is not Outcome.LIMITED:
+            instance.until += seconds
+
+
+def _take_over(state: RunState, event: ev.TakeOver) -> None:
+    _begin_span(state)
+    state.facts.owner = event.owner
+    state.facts.resumed_count += 1
+
+
+def _pause_request(state: RunState, event: ev.PauseRequest) -> None:
+    facts = state.facts
+    if facts.span_at is not None:
+        facts.active_s += max(0.0, facts.last_at - facts.span_at)
+        facts.span_at = None
+    state.pausing = Pausing(event.reason, event.by, event.cause, event.grace_s, facts.last_at)
+
+
+def _workflow_pause(state: RunState, event: ev.WorkflowPause) -> None:
+    state.facts.paused_at = state.facts.last_at
+    if state.pausing is None:
+        state.pausing = Pausing("", "", "person", 0.0, state.facts.last_at)
+    state.pausing.complete = True
+    state.pausing.until = event.until.timestamp() if event.until is not None else None
+
+
+def _cancel_request(state: RunState, event: ev.CancelRequest) -> None:
+    state.cancelling = event.reason or "cancelled"
+    state.pausing = None
+    if state.live:
+        _end_everything(state, state.cancelling)
+
+
+def _workflow_end(state: RunState, event: ev.WorkflowEnd) -> None:
+    facts = state.facts
+    _close_span(state)
+    facts.end, facts.end_reason, facts.ended_at = event.status, event.reason, facts.last_at
+    state.root.stage, state.root.status, state.root.reason = Stage.ENDED, event.status, event.reason
+    state.root.outputs = event.outputs
+    state.frontier.pop("", None)
+
+
+def _close_span(state: RunState) -> None:
+    facts = state.facts
+    if facts.span_at is not None:
+        facts.active_s += max(0.0, facts.last_at - facts.span_at)
+        facts.span_at = None
+
+
+# --- nodes ----------------------------------------------------------------------------------------------------
+
+
+def _node_start(state: RunState, event: ev.NodeStart) -> None:
+    instance = _touched(state, event.path)
+    restart_sections(state, instance)
+    instance.stage, instance.status = Stage.RUNNING, Status.RUNNING
+    instance.digest = event.definition_sha256
+    instance.asked &= ~Asked.ARTIFACTS
+    if instance.started_at is None:
+        instance.started_at = state.facts.last_at
+    watch_deadline(state, instance, state.active_s(state.facts.last_at))
+    if state.live:
+        progress(state, instance)
+
+
+def _node_end(state: RunState, event: ev.NodeEnd) -> None:
+    instance = _touched(state, event.path)
+    if instance.is_leaf and instance.stage is not Stage.ENDED:
+        state.done_leaves += 1
+    if instance.stage is Stage.RUNNING and instance.is_leaf:
+        state.running -= 1
+    instance.stage, instance.status, instance.reason = Stage.ENDED, event.status, event.reason
+    instance.ended_at, instance.ended_seq = state.facts.last_at, event.seq
+    if event.outputs:
+        instance.outputs = event.outputs
+    instance.artifacts = event.artifacts
+    if event.inputs_sha256 is not None:
+        instance.inputs = event.inputs_sha256
+    state.stops.pop(event.path, None)
+    if state.live:
+        progress(state, instance)
+
+
+def _attempt_start(state: RunState, event: ev.AttemptStart) -> None:
+    instance = _touched(state, event.path)
+    restart_sections(state, instance)
+    if instance.stage is not Stage.RUNNING:
+        state.running += 1
+    instance.stage, instance.status = Stage.RUNNING, Status.RUNNING
+    instance.attempt = event.attempt
+    instance.used += 1
+    instance.digest, instance.inputs = event.definition_sha256, event.inputs_sha256
+    instance.session = event.session or instance.session
+    instance.outcome = instance.until = instance.exit = instance.signal = None
+    if instance.started_at is None:
+        instance.started_at = state.facts.last_at
+
+
+def _attempt_session(state: RunState, event: ev.AttemptSession) -> None:
+    state.ensure(event.path).session = event.session
+
+
+def _attempt_end(state: RunState, event: ev.AttemptEnd) -> None:
+    instance = _touched(state, event.path)
+    if instance.stage is Stage.RUNNING:
+        state.running -= 1
+    instance.outcome, instance.exit, instance.signal = event.outcome, event.exit, event.signal
+    instance.session = event.session or instance.session
+    instance.reason = event.error or ""
+    if event.outputs:
+        instance.outputs = event.outputs
+    state.stops.pop(event.path, None)
+    match event.outcome:
+        case Outcome.OK:
+            instance.stage = Stage.WORKED
+        case Outcome.INTERRUPTED:
+            _interrupted(state, instance)
+        case Outcome.LIMITED:
+            instance.used -= 1
+            instance.stage = Stage.RETRY
+            instance.until = event.reset_at.timestamp() if event.reset_at is not None else None
+        case _:
+            _attempt_failed(instance, event.outcome, final=event.final)
+    if instance.ending is not None:
+        _end_attempt_of_cancelled(instance)
+    if state.live:
+        progress(state, instance)
+
+
+def _interrupted(state: RunState, instance: Instance) -> None:
+    """The broken attempt is not counted; `on-resume` says what follows."""
+    instance.used -= 1
+    instance.stage = Stage.READY
+    instance.status = Status.PENDING
+    if state.pausing is not None:
+        state.pausing.active.append(instance.path)
+
+
+def _attempt_failed(instance: Instance, outcome: Outcome, *, final: bool) -> None:
+    node = instance.node
+    retry = node.retry if node is not None else None
+    if retry is not None and not final and outcome in retry.on and instance.used < retry.attempts:
+        instance.stage = Stage.RETRY
+        instance.outcome = outcome
+        return
+    _break(instance, instance.reason or outcome.value)
+
+
+def _end_attempt_of_cancelled(instance: Instance) -> None:
+    """The attempt of a cancelled leaf is over: done if it still ended well and nothing remains to be asked."""
+    node = instance.node
+    if instance.stage is Stage.WORKED and node is not None and not node.validators and not node.after:
+        return
+    instance.result, instance.reason = Status.CANCELLED, instance.ending or ""
+    instance.stage = Stage.CLOSED
+
+
+def _break(instance: Instance, reason: str) -> None:
+    instance.result, instance.reason = Status.FAILED, reason
+    instance.stage = Stage.BROKEN
+
+
+def _validation(state: RunState, event: ev.Validation) -> None:
+    instance = _touched(state, event.path)
+    failed = [check for check in event.checks if not check.passed]
+    if not failed:
+        instance.stage = Stage.VALID
+    else:
+        instance.reason = f"validator {failed[0].index + 1} did not pass: {failed[0].detail}".rstrip(": ")
+        _attempt_failed(instance, Outcome.INVALID, final=False)
+    if state.live:
+        progress(state, instance)
+
+
+def _retry_wait(state: RunState, event: ev.RetryWait) -> None:
+    instance = _touched(state, event.path)
+    instance.stage, instance.status = Stage.WAITING, Status.WAITING
+    instance.until = event.until.timestamp()
+    if state.live:
+        progress(state, instance)
+
+
+# --- conditions -----------------------------------------------------------------------------------------------
+
+
+def _condition_asked(state: RunState, event: ev.ConditionAsked) -> None:
+    if event.where in (Where.WHILE, Where.UNTIL):
+        _round_condition(state, event)
+        return
+    instance = _touched(state, event.path)
+    if event.error:
+        _break(instance, event.detail)
+    else:
+        _answer(instance, event)
+    if state.live:
+        progress(state, instance)
+
+
+def _answer(instance: Instance, event: ev.ConditionAsked) -> None:
+    match event.where, event.result:
+        case Where.SKIP_IF, True:
+            instance.result, instance.reason = Status.SKIPPED, event.detail
+            instance.stage = Stage.CLOSED
+        case Where.SKIP_IF, _:
+            instance.asked |= Asked.SKIP_IF
+        case Where.BEFORE, True:
+            instance.asked |= Asked.BEFORE
+        case Where.AFTER, True:
+            instance.stage = Stage.SURE
+        case Where.DONE_ALREADY, True:
+            instance.stage = Stage.SURE
+        case Where.DONE_ALREADY, _:
+            instance.asked |= Asked.GATE
+        case Where.ARTIFACTS, True:
+            instance.asked |= Asked.ARTIFACTS
+        case _:
+            _break(instance, event.detail)
+
+
+def _round_condition(state: RunState, event: ev.ConditionAsked) -> None:
+    """A `while`/`until` condition of the round `event.path`; the loop asked."""
+    child = _touched(state, event.path)
+    loop = child.parent
+    assert loop is not None
+    _unissue(state, loop)
+    if event.error:
+        loop.stopped = event.detail
+    elif event.where is Where.UNTIL:
+        child.asked |= Asked.UNTIL_TRUE if event.result else Asked.UNTIL_FALSE
+    else:
+        child.asked |= Asked.WHILE if event.result else Asked.WHILE_FALSE
+    if state.live:
+        progress(state, loop)
+
+
+# --- loops ----------------------------------------------------------------------------------------------------
+
+
+def _loop_items(state: RunState, event: ev.LoopItems) -> None:
+    instance = _touched(state, event.path)
+    instance.items = [(item.key, item.value) for item in event.items]
+    if state.live:
+        progress(state, instance)
+
+
+def _loop_delay(state: RunState, event: ev.LoopDelay) -> None:
+    instance = _touched(state, event.path)
+    instance.until = event.until.timestamp()
+    if state.live:
+        watch_timer(state, instance)
+
+
+# --- gates ----------------------------------------------------------------------------------------------------
+
+
+def _gate_open(state: RunState, event: ev.GateOpen) -> None:
+    instance = _touched(state, event.path)
+    state.gates[event.path] = event
+    instance.stage, instance.status = Stage.GATE, Status.WAITING
+    if instance.started_at is None:
+        instance.started_at = state.facts.last_at
+    if state.live:
+        progress(state, instance)
+
+
+def _gate_decision(state: RunState, event: ev.GateDecision) -> None:
+    gate = state.gates.pop(event.path, None)
+    instance = _touched(state, event.path)
+    if instance.stage is not Stage.GATE:
+        return
+    instance.status = Status.RUNNING
+    match gate.purpose if gate is not None else "approve":
+        case "on-failure":
+            _decide_failure(state, instance, event.choice)
+        case "on-resume":
+            _decide_interruption(instance, event.choice)
+        case _:
+            _decide_approval(instance, event)
+    if state.live:
+        progress(state, instance)
+
+
+def _decide_approval(instance: Instance, event: ev.GateDecision) -> None:
+    said = {"choice": event.choice, "note": event.note, "by": event.by, "at": event.at.isoformat()} | event.fields
+    instance.outputs = {
+        name: Value(type="text", bytes=len(text.encode()), value=text) for name, text in said.items()
+    }
+    if event.choice == "reject":
+        _break(instance, f"rejected by {event.by}" + (f": {event.note}" if event.note else ""))
+    else:
+        instance.stage = Stage.SURE
+
+
+def _decide_failure(state: RunState, instance: Instance, choice: str) -> None:
+    if choice == "retry":
+        generation = instance.generation
+        reset(state, instance)
+        instance.generation = generation
+        instance.asked |= Asked.SKIP_IF
+        instance.stage = Stage.REACHED
+        forget_failures(state, below=instance)
+    elif choice == "skip":
+        instance.result, instance.reason = Status.SKIPPED, "skipped after a failure"
+        instance.stage = Stage.CLOSED
+    else:
+        instance.asked |= Asked.GATE
+        instance.stage = Stage.HANDLED
+
+
+def _decide_interruption(instance: Instance, choice: str) -> None:
+    if choice == "retry":
+        instance.asked |= Asked.GATE
+        instance.stage = Stage.READY
+    elif choice == "done":
+        instance.stage = Stage.SURE
+    else:
+        _break(instance, "interrupted, and not to be done again")
+
+
+# --- the rest -------------------------------------------------------------------------------------------------
+
+
+def _override(state: RunState, event: ev.Override) -> None:
+    instance = state.ensure(event.path)
+    match event.action:
+        case "rerun":
+            rerun(state, instance)
+        case "skip" | "done":
+            if not instance.ended and instance.is_leaf:
+                state.done_leaves += 1
+            release(state, instance)
+            state.gates.pop(event.path, None)
+            state.frontier.pop(event.path, None)
+            instance.stage = Stage.ENDED
+            instance.status = Status.SKIPPED if event.action == "skip" else Status.SUCCEEDED
+            instance.reason = event.reason
+            instance.ended_at, instance.ended_seq = state.facts.last_at, event.seq
+            if state.live:
+                progress(state, instance)
+        case _:
+            instance.items = None
+
+
+def _touched(state: RunState, path: str) -> Instance:
+    """The instance that an event is about; whatever was asked about it is answered."""
+    instance = state.instances.get(path)
+    if instance is None:
+        instance = state.ensure(path)
+    state.frontier.pop(path, None)
+    if instance.issued:
+        _unissue(state, instance)
+    return instance
+
+
+def _unissue(state: RunState, instance: Instance) -> None:
+    if instance.issued:
+        instance.issued = False
+        state.issued -= 1
+
+
+_HANDLERS: dict[type, Callable[[RunState, Any], None]] = {
+    ev.WorkflowStart: _workflow_start,
+    ev.WorkflowResume: _workflow_resume,
+    ev.TakeOver: _take_over,
+    ev.PauseRequest: _pause_request,
+    ev.WorkflowPause: _workflow_pause,
+    ev.CancelRequest: _cancel_request,
+    ev.WorkflowEnd: _workflow_end,
+    ev.NodeStart: _node_start,
+    ev.NodeEnd: _node_end,
+    ev.AttemptStart: _attempt_start,
+    ev.AttemptSession: _attempt_session,
+    ev.AttemptEnd: _attempt_end,
+    ev.Validation: _validation,
+    ev.RetryWait: _retry_wait,
+    ev.ConditionAsked: _condition_asked,
+    ev.LoopItems: _loop_items,
+    ev.LoopDelay: _loop_delay,
+    ev.GateOpen: _gate_open,
+    ev.GateDecision: _gate_decision,
+    ev.Override: _override,
+}
