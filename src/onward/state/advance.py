@@ -19,8 +19,8 @@ from onward.state.run_state import RunState, steps_of
 def reach(state: RunState, instance: Instance, parent: Instance) -> None:
     """`instance` is next: it joins the open children of `parent`, and moves unless its end is known."""
     if parent.open is None:
-        parent.open = set()
-    parent.open.add(instance)
+        parent.open = {}
+    parent.open[instance] = None
     if instance.stage is Stage.NEW:
         instance.stage = Stage.REACHED
         if parent.ending is not None:
@@ -163,8 +163,8 @@ def _enter_step(state: RunState, sequence: Instance) -> None:
 
 def _reach_all(state: RunState, parent: Instance, children: list[Instance]) -> None:
     if parent.open is None:
-        parent.open = set()
-    parent.open.update(children)
+        parent.open = {}
+    parent.open.update(dict.fromkeys(children))
     for child in children:
         reach(state, child, parent)
 
@@ -209,7 +209,7 @@ def _enter_items(state: RunState, loop: Instance) -> None:
     assert loop.node.loop is not None
     rules, items = loop.node.loop, loop.items or []
     if loop.open is None:
-        loop.open = set()
+        loop.open = {}
     while loop.cursor < len(items) and len(loop.open) < rules.limit:
         if loop.stopped is not None or loop.ending is not None:
             break
@@ -352,7 +352,7 @@ def _leave(state: RunState, instance: Instance) -> None:
         instance.outputs = {}
     if parent is None or parent.open is None or instance not in parent.open:
         return
-    parent.open.discard(instance)
+    del parent.open[instance]
     if parent.stage in (Stage.NEW, Stage.ENDED):
         return
     _note_end(parent, instance)

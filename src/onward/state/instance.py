@@ -94,14 +94,14 @@ class Instance:
 
     `used` counts attempts against the retry budget, `attempt` all attempts. Times are seconds since the epoch.
     `position` is the place of an iteration among the items of its loop, from 0. `open` are the
-    children that were reached and have not ended. `result` and `reason` say how the node will end.
+    children that were reached and have not ended, in that order. `result` and `reason` say how the node will end.
     """
 
     __slots__ = (
-        "artifacts", "asked", "attempt", "cursor", "digest", "ended_at", "ended_seq", "ending", "exit",
-        "generation", "held", "inputs", "issued", "items", "node", "open", "outcome", "outputs", "parent",
-        "path", "position", "queue", "reason", "result", "role", "session", "signal", "stage", "started_at", "status", "stopped",
-        "until", "used", "variables",
+        "artifacts", "asked", "attempt", "cursor", "digest", "ended_at", "ended_seq", "ending", "exit", "generation",
+        "held", "inputs", "issued", "items", "node", "open", "outcome", "outputs", "parent", "path", "position",
+        "queue", "reason", "result", "role", "session", "signal", "stage", "started_at", "status", "stopped", "until",
+        "used", "variables",
     )  # fmt: skip
 
     def __init__(self, path: str, node: Node | None, parent: Instance | None, role: Role) -> None:
@@ -117,7 +117,7 @@ class Instance:
         self.generation = 0
         self.cursor = 0
         self.position = 0
-        self.open: set[Instance] | None = None
+        self.open: dict[Instance, None] | None = None
         self.stopped: str | None = None
         self.ending: str | None = None
         self.held = 0
