@@ -143,7 +143,7 @@ def _enter_step(state: RunState, sequence: Instance) -> None:
     """Go to the first step that is not done. Position is no identity: children that ended are passed over."""
     steps = steps_of(sequence)
     while sequence.cursor < len(steps):
-        if sequence.stopped is not None or sequence.ending is not None:
+        if sequence.stopped is not None or sequence.ending is not None or sequence.asked & Asked.CUT:
             body_done(state, sequence)
             return
         waiting = []
@@ -172,7 +172,7 @@ def _reach_all(state: RunState, parent: Instance, children: list[Instance]) -> N
 def _enter_group(state: RunState, group: Instance) -> None:
     assert group.node is not None
     due: list[Instance] = []
-    for node in group.node.members:
+    for node in group.node.members if not group.asked & Asked.CUT else ():
         child = state.child(group, node)
         if child.stage is Stage.ENDED:
             _note_end(group, child)
@@ -211,7 +211,7 @@ def _enter_items(state: RunState, loop: Instance) -> None:
     if loop.open is None:
         loop.open = {}
     while loop.cursor < len(items) and len(loop.open) < rules.limit:
-        if loop.stopped is not None or loop.ending is not None:
+        if loop.stopped is not None or loop.asked & Asked.CUT:
             break
         child = state.iteration(loop, items[loop.cursor][0])
         child.position = loop.cursor
@@ -252,7 +252,7 @@ def _enter_counted(state: RunState, loop: Instance) -> None:
         child = state.iteration(loop, str(loop.cursor + 1))
         if child.stage is Stage.ENDED:
             _note_end(loop, child)
-        if loop.stopped is not None or loop.ending is not None:
+        if loop.stopped is not None or loop.asked & Asked.CUT:
             _merge_or_done(state, loop)
             return
         if child.stage is not Stage.ENDED:
@@ -293,7 +293,7 @@ def _merge_or_done(state: RunState, container: Instance) -> None:
     """All members or iterations have ended: merge when none stopped, then the body is done."""
     node = container.node
     assert node is not None
-    if node.merge and container.stopped is None and container.ending is None:
+    if node.merge and container.stopped is None and not container.asked & Asked.CUT:
         section = state.section(container, "@merge")
         if section.stage is not Stage.ENDED:
             section.stage = Stage.RUNNING
@@ -393,9 +393,10 @@ def _after_step(state: RunState, sequence: Instance) -> None:
 def _after_member(state: RunState, group: Instance, child: Instance) -> None:
     node = group.node
     assert node is not None
-    if group.stopped is not None and node.fail_fast:
-        end_below(state, group, f"stopped: {group.stopped}")
-    for dependent in node.members:
+    if group.stopped is not None and node.fail_fast and not group.asked & Asked.CUT:
+        cut(state, group, f"stopped: {group.stopped}")
+        return
+    for dependent in node.members if not group.asked & Asked.CUT else ():
         if child.node is not None and child.node.name in dependent.needs:
             other = state.child(group, dependent)
             if other.stage is Stage.NEW and _needs_met(state, group, dependent, other):
@@ -410,9 +411,10 @@ def _after_iteration(state: RunState, loop: Instance) -> None:
     rules = loop.node.loop
     if loop.stopped is not None:
         fast = rules.fail_fast if rules.fail_fast is not None else False
-        if fast and loop.open:
-            end_below(state, loop, f"stopped: {loop.stopped}")
-        if not fast and rules.limit > 1 and rules.fail_fast is None:
+        if fast and not loop.asked & Asked.CUT:
+            cut(state, loop, f"stopped: {loop.stopped}")
+            return
+        if not fast and rules.limit > 1 and not loop.asked & Asked.CUT:
             _go_on_despite_failure(state, loop)
             return
         if not loop.open and loop.stage is Stage.RUNNING:
@@ -433,6 +435,18 @@ def _go_on_despite_failure(state: RunState, loop: Instance) -> None:
         _merge_or_done(state, loop)
 
 
+def cut(state: RunState, container: Instance, reason: str) -> None:
+    """End the body of a container: nothing more is reached, what is open is ended."""
+    container.asked |= Asked.CUT
+    section = state.existing_section(container, "@merge")
+    if section is not None and section.stage is Stage.RUNNING:
+        section.ending = reason
+        end_below(state, section, reason)
+    end_below(state, container, reason)
+    if not container.open and container.stage is Stage.RUNNING and (section is None or not section.open):
+        body_done(state, container)
+
+
 def end_below(state: RunState, container: Instance, reason: str) -> None:
     """End everything open below `container`: running attempts are stopped, the rest is cancelled."""
     for child in list(container.open or ()):
@@ -447,13 +461,7 @@ def end_one(state: RunState, instance: Instance, reason: str) -> None:
     if instance.stage is Stage.RUNNING and instance.is_leaf:
         state.stops[instance.path] = reason
     elif instance.stage is Stage.RUNNING:
-        section = state.existing_section(instance, "@merge")
-        if section is not None and section.stage is Stage.RUNNING:
-            section.ending = reason
-            end_below(state, section, reason)
-        end_below(state, instance, reason)
-        if not instance.open and instance.stage is Stage.RUNNING:
-            body_done(state, instance)
+        cut(state, instance, reason)
     elif instance.stage in (Stage.CLOSING, Stage.CLOSED, Stage.HANDLING):
         return
     else:
@@ -507,6 +515,10 @@ def _acquire(state: RunState, instance: Instance) -> bool:
     return True
 
 
+_MAY_WAIT = frozenset({Stage.REACHED, Stage.READY, Stage.RETRY, Stage.WORKED, Stage.VALID, Stage.SURE})
+"""Stages in which a leaf may wait for a place; one whose work is done needs a place again after a resume."""
+
+
 def release(state: RunState, instance: Instance) -> None:
     """Give the places of a leaf back, and let those in who wait for one."""
     if not instance.held or not instance.is_leaf:
@@ -518,7 +530,7 @@ def release(state: RunState, instance: Instance) -> None:
     for scope, limit in scopes:
         while scope.queue and scope.held < limit:
             candidate = scope.queue.popleft()
-            if candidate.stage in (Stage.REACHED, Stage.READY, Stage.RETRY) and not candidate.held:
+            if candidate.stage in _MAY_WAIT and not candidate.held:
                 admit(state, candidate)
 
 

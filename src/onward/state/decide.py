@@ -31,12 +31,15 @@ def decide(state: RunState, now: float) -> tuple[list[Action], float | None]:
     """What to do now, and when to ask again at the latest (seconds since the epoch; None: at the next event).
 
     Returns only actions that the engine does not work on yet, so the cost does not grow with the size of the run.
+    Ends come alone: one may cancel what would begin, so what begins is only told when no end is left to record.
     """
     actions: list[Action] = [StopAttempt(path, reason) for path, reason in state.stops.items()]
-    for instance in state.frontier.values():
-        action = next_action(state, instance)
-        if state.pausing is None or isinstance(action, _BOOKKEEPING):
-            actions.append(action)
+    ready = [next_action(state, instance) for instance in state.frontier.values()]
+    ends = [action for action in ready if isinstance(action, _BOOKKEEPING)]
+    if ends or state.pausing is not None:
+        actions += ends
+    else:
+        actions += ready
     pausing = state.pausing
     if pausing is not None:
         if not actions and not pausing.complete and not state.running and not state.issued:

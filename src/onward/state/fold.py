@@ -26,7 +26,7 @@ from onward.model.actions import (
 from onward.model.nodes import Plan
 from onward.model.status import Outcome, Status, Where
 from onward.model.values import Value
-from onward.state.advance import end_below, end_one, progress, release, watch_deadline, watch_timer
+from onward.state.advance import cut, end_one, progress, release, watch_deadline, watch_timer
 from onward.state.instance import Asked, Instance, Role, Stage
 from onward.state.reset import forget_failures, rerun, reset, restart_sections
 from onward.state.run_state import Pausing, RunState
@@ -120,18 +120,14 @@ def _deadline_due(state: RunState, instance: Instance) -> None:
     if instance.stage is not Stage.RUNNING or instance.node is None or instance.node.timeout_s is None:
         return
     instance.stopped = f"timed out after {instance.node.timeout_s:g} s"
-    end_below(state, instance, instance.stopped)
-    if not instance.open and instance.stage is Stage.RUNNING:
-        progress(state, instance)
+    cut(state, instance, instance.stopped)
 
 
 def _end_everything(state: RunState, reason: str) -> None:
     root = state.root
     if root.stage is Stage.RUNNING and root.ending is None:
         root.ending = reason
-        end_below(state, root, reason)
-        if not root.open:
-            progress(state, root)
+        cut(state, root, reason)
     elif root.stage is Stage.HANDLING:
         section = state.existing_section(root, "@on-failure")
         for child in list((section.open if section is not None else None) or ()):

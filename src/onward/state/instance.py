@@ -87,6 +87,8 @@ class Asked(IntFlag):
     """the question of `on-failure: ask` was answered"""
     DELAY = 256
     """the delay before this iteration is over"""
+    CUT = 512
+    """a time limit or `fail-fast` ended the body: no further child is reached"""
 
 
 class Instance:

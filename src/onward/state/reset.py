@@ -35,6 +35,8 @@ def forget_failures(state: RunState, below: Instance | None = None) -> None:
     A failure that `on-failure: continue` passed over stays as it is, and so does all below a node that ended.
     """
     prefix = "" if below is None else below.path
+    if below is None and state.root.ended:
+        reset(state, state.root)
     for instance in list(state.instances.values()):
         if below is not None and (instance is below or not _is_below(instance.path, prefix)):
             continue
