@@ -15,6 +15,7 @@ from onward.mirrors.state_file import StateFile, path_of
 from onward.model import events as ev
 from onward.model.nodes import Checkpoint, Plan
 from onward.model.status import Outcome, Status, Then, Where
+from onward.state.run_state import RunState
 from state.simulation import NO, Simulation, each, leaf, parallel, plan, task
 
 START = ev.WorkflowStart(
@@ -47,9 +48,10 @@ class Driven:
 
         def both(event: ev.Event) -> None:
             record(self.simulation, event)
-            warning = self.file.changed([self.simulation.events[-1]])
-            if warning:
-                self.warnings.append(warning)
+            try:
+                self.file.changed(self.simulation.state, [self.simulation.events[-1]])
+            except WorkflowCheckpointError as warning:
+                self.warnings.append(warning.message)
 
         self.simulation.record = both  # type: ignore[method-assign]
 
@@ -95,12 +97,11 @@ def test_after_every_step_it_lists_what_is_done_and_the_next_step(tmp_path: Path
     driven = Driven(plan(leaf("one"), leaf("two"), leaf("three")), tmp_path, policy="never")
     changed = driven.file.changed
 
-    def watched(events: list[ev.Event]) -> str | None:
-        answer = changed(events)
+    def watched(state: RunState, events: list[ev.Event]) -> None:
+        changed(state, events)
         entry = (driven.content["completed_tasks"], driven.content["current_step_index"])
         if entry not in seen:
             seen.append(entry)
-        return answer
 
     driven.file.changed = watched  # type: ignore[assignment,method-assign]
     driven.go()
@@ -203,8 +204,10 @@ def test_the_path_is_relative_to_the_directory_of_the_tasks(tmp_path: Path) -> N
 def test_events_inside_a_step_do_not_write(tmp_path: Path) -> None:
     driven = Driven(plan(task("phase", leaf("a"), leaf("b")), leaf("last")), tmp_path)
     before = driven.path.stat().st_ino
-    assert driven.file.changed([ev.NodeStart(path="phase"), ev.AttemptStart(path="phase/a", attempt=1)]) is None
-    assert driven.file.changed([ev.NodeEnd(path="phase/a", status=Status.SUCCEEDED)]) is None
+    state = driven.simulation.state
+    driven.file.changed(state, [ev.NodeStart(path="phase"), ev.AttemptStart(path="phase/a", attempt=1)])
+    driven.file.changed(state, [ev.NodeEnd(path="phase/a", status=Status.SUCCEEDED)])
+    driven.file.close(state)
     assert driven.path.stat().st_ino == before
 
 
@@ -226,7 +229,7 @@ def test_up_to_a_thousand_tasks_every_step_is_written(tmp_path: Path) -> None:
     simulation, file, _ = large(999, tmp_path)
     file.begin(fresh=True)
     simulation.record(ev.NodeEnd(path="last", status=Status.SUCCEEDED))
-    file.changed(simulation.events[-1:])
+    file.changed(simulation.state, simulation.events[-1:])
     assert file.wake_at is None
     assert json.loads((tmp_path / "s.json").read_bytes())["completed_tasks"][-1] == "last"
 
@@ -235,14 +238,11 @@ def test_beyond_a_thousand_tasks_writing_takes_a_twentieth_of_the_time(tmp_path:
     simulation, file, time = large(1001, tmp_path)
     file.begin(fresh=True)
     simulation.record(ev.NodeEnd(path="last", status=Status.SUCCEEDED))
-    file.changed(simulation.events[-1:])
+    file.changed(simulation.state, simulation.events[-1:])
     assert "last" not in json.loads((tmp_path / "s.json").read_bytes())["completed_tasks"]
-    wake_at = file.wake_at
-    assert wake_at is not None
-    assert wake_at == pytest.approx(2.0 + 19.0)
-    time["now"] = wake_at
-    assert file.is_due()
-    file.catch_up()
+    assert file.wake_at == pytest.approx(2.0 + 19.0)
+    time["now"] = 21.0
+    file.changed(simulation.state, [])
     assert json.loads((tmp_path / "s.json").read_bytes())["completed_tasks"][-1] == "last"
     assert file.wake_at is None
 
@@ -263,7 +263,7 @@ def test_a_pause_a_failure_and_the_end_are_written_at_once_in_a_large_run_too(
     file.begin(fresh=True)
     simulation.state.facts.variables["seen"] = "yes"
     simulation.record(event)
-    file.changed(simulation.events[-1:])
+    file.changed(simulation.state, simulation.events[-1:])
     assert json.loads((tmp_path / "s.json").read_bytes())["variables"]["seen"] == "yes"
 
 
@@ -278,8 +278,7 @@ def test_the_cost_of_a_step_does_not_depend_on_how_many_tasks_there_are(tmp_path
         facts = simulation.state.facts
         get = staticmethod(lambda path: (asked.append(path), get(path))[1])
 
-    file._state = Watching()  # type: ignore[assignment]
-    file.changed(simulation.events[-1:])
+    file.changed(Watching(), simulation.events[-1:])  # type: ignore[arg-type]
     assert asked == ["last"]
 
 
@@ -319,7 +318,7 @@ def test_at_the_start_it_is_an_error(tmp_path: Path) -> None:
         Driven(FLAGSHIP, tmp_path)
 
 
-def test_later_it_is_a_warning_said_once_and_the_old_file_stays_whole(
+def test_later_it_is_told_the_old_file_stays_whole_and_the_next_write_has_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driven = Driven(plan(leaf("a"), leaf("b"), leaf("c")), tmp_path, policy="never")
@@ -332,12 +331,11 @@ def test_later_it_is_a_warning_said_once_and_the_old_file_stays_whole(
 
     monkeypatch.setattr(files, "_fault", fault)
     driven.go()
-    assert len(driven.warnings) == 1
-    assert "No space left" in driven.warnings[0]
-    assert "its journal is complete" in driven.warnings[0]
+    assert all("No space left" in warning for warning in driven.warnings)
+    assert driven.warnings
     assert driven.content == before
     monkeypatch.undo()
-    driven.file.changed([ev.WorkflowEnd(status=Status.SUCCEEDED)])
+    driven.file.close(driven.simulation.state)
     assert driven.content["completed_tasks"] == ["a", "b", "c"]
 
 
@@ -365,9 +363,12 @@ def test_the_run_that_started_last_has_the_file_and_the_other_says_so_once(tmp_p
 def test_an_older_run_that_is_resumed_leaves_the_file_to_the_newer_one(tmp_path: Path) -> None:
     older = Driven(FLAGSHIP, tmp_path)
     newer = Driven(FLAGSHIP, tmp_path, start=msgspec.structs.replace(START, run="w-2"))
-    warning = older.make().begin(fresh=False)
-    assert warning is not None
-    assert "w-2" in warning
+    again = older.make()
+    again.begin(fresh=False)
+    with pytest.raises(WorkflowCheckpointError, match="w-2"):
+        again.changed(older.simulation.state, [ev.WorkflowResume()])
+    again.changed(older.simulation.state, [ev.WorkflowPause()])
+    again.close(older.simulation.state)
     assert newer.content["onward"]["run"] == "w-2"
 
 

@@ -3,8 +3,8 @@
 It is written at the start, after every step up to 1,000 tasks and then at a bounded share of the time, and always at
 a pause, a failure and the end. Between events nothing is walked: what a step changes is changed in lists.
 
-The journal is the truth, so a state file that cannot be written is an error at the start only; later it is a warning,
-said once. The file belongs to the run that was started last: another run that finds it taken stops writing.
+The journal is the truth, so a state file that cannot be written stops a run at its start only; later the engine makes
+a warning of it. The file belongs to the run that was started last: another run that finds it taken stops writing.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ EVERY_STEP_LIMIT = 1000
 """up to so many listed tasks the file is written after every step"""
 SHARE_OF_TIME = 0.05
 """beyond, writing takes at most this share of the time"""
+RETRY_AFTER_S = 1.0
+"""after a write that failed; a pause, a failure and the end do not wait"""
 
 _RECOUNT = (ev.Override, ev.WorkflowResume, ev.CancelRequest)
 _ALWAYS = (ev.WorkflowPause, ev.WorkflowEnd)
@@ -39,7 +41,9 @@ def path_of(plan: Plan, directory: str | os.PathLike[str]) -> str | None:
 
 
 class StateFile:
-    """The state file of one run. Made with `begin` once the run's start (or resume) is in the journal."""
+    """The state file of one run; the first write (`begin`) comes once its start (or resume) is in the journal."""
+
+    name = "the state file"
 
     def __init__(
         self,
@@ -67,46 +71,51 @@ class StateFile:
         self._changed = False
         self._stamp: tuple[int, int] | None = None
         self._not_before = 0.0
-        self._given_up = False
-        self._warned = False
+        self._given_up: str | None = None
+        self._told = False
         self._recount()
 
-    def begin(self, *, fresh: bool) -> str | None:
+    def begin(self, *, fresh: bool) -> None:
         """Write the file for the first time in this process. Raises `WorkflowCheckpointError` where that fails.
 
         A fresh run takes the file whoever had it. A run that is resumed leaves it to a run that was started after
-        it, and the answer then is a warning.
+        it, which its first `changed` tells.
         """
         owner = None if fresh else self._other_owner()
         if owner is not None:
-            return self._give_up(owner)
+            self._given_up = owner
+            return
         _remove_leftovers(self.path)
         self._write()
-        return None
 
-    def changed(self, events: Iterable[ev.Event]) -> str | None:
-        """Take in events that are in the journal and in the state; write if it is time. Returns a new warning."""
-        if self._given_up:
-            return None
-        must = False
+    def changed(self, state: RunState, events: Iterable[ev.Event]) -> None:
+        """Take in events that are in the journal and in the state; write if it is time.
+
+        Raises `WorkflowCheckpointError` when it cannot be written (it is tried again), or belongs to another run
+        (told once). Neither harms the run.
+        """
+        self._state, must = state, False
         for event in events:
             must = self._take(event) or must
-        if must or (self._changed and self.is_due()):
-            return self._try_to_write()
-        return None
+        if self._given_up is not None:
+            self._tell_that_given_up()
+        elif must or (self._changed and self.is_due()):
+            self._write_unless_taken()
+
+    def close(self, state: RunState) -> None:
+        """The driver stops: write what still waits to be written."""
+        self._state = state
+        if self._changed and self._given_up is None:
+            self._write_unless_taken()
 
     def is_due(self) -> bool:
         """Whether a change may be written now."""
-        return len(self._completed) + len(self._failed) <= EVERY_STEP_LIMIT or self._monotonic() >= self._not_before
+        return self._monotonic() >= self._not_before
 
     @property
     def wake_at(self) -> float | None:
-        """When `catch_up` should be called (on the monotonic clock); None while nothing waits to be written."""
-        return self._not_before if self._changed and not self._given_up else None
-
-    def catch_up(self) -> str | None:
-        """Write what still waits to be written. Returns a new warning."""
-        return self._try_to_write() if self._changed and not self._given_up else None
+        """When `close` or `changed` would write what waits (on the monotonic clock); None while nothing waits."""
+        return self._not_before if self._changed and self._given_up is None else None
 
     def content(self) -> dict[str, Any]:
         """The fields as they are written."""
@@ -168,27 +177,25 @@ class StateFile:
 
     # ------------------------------------------------------------ writing
 
-    def _try_to_write(self) -> str | None:
-        try:
-            owner = self._other_owner() if self._was_replaced() else None
-            if owner is not None:
-                return self._give_up(owner)
-            self._end() if self._ended() else self._write()
-        except WorkflowCheckpointError as error:
-            return self._warn(error)
-        self._warned = False
-        return None
+    def _write_unless_taken(self) -> None:
+        self._not_before = self._monotonic() + RETRY_AFTER_S
+        owner = self._other_owner() if self._was_replaced() else None
+        if owner is not None:
+            self._given_up = owner
+            self._tell_that_given_up()
+        elif self._state.facts.end is not None:
+            self._end()
+        else:
+            self._write()
 
     def _write(self) -> None:
         before = self._monotonic()
         checkpoint_file.write(self.path, self.content())
         self._stamp = _stamp_of(self.path)
         after = self._monotonic()
-        self._not_before = after + (after - before) * (1 / SHARE_OF_TIME - 1)
+        large = len(self._completed) + len(self._failed) > EVERY_STEP_LIMIT
+        self._not_before = after + (after - before) * (1 / SHARE_OF_TIME - 1) if large else after
         self._changed = False
-
-    def _ended(self) -> bool:
-        return self._state.facts.end is not None
 
     def _end(self) -> None:
         """The run has ended: the policy says whether the file stays."""
@@ -203,14 +210,6 @@ class StateFile:
             self._changed = False
         else:
             self._write()
-
-    def _warn(self, error: WorkflowCheckpointError) -> str | None:
-        after = self._monotonic()
-        self._not_before = after + 1.0
-        if self._warned:
-            return None
-        self._warned = True
-        return f"{error.message}; the run goes on, and its journal is complete"
 
     # ------------------------------------------------------------ whose file it is
 
@@ -232,12 +231,13 @@ class StateFile:
             return None
         return f"the run {run}" if isinstance(run, str) else "another program"
 
-    def _give_up(self, owner: str) -> str:
-        self._given_up = True
-        return (
-            f"the state file {self.path} now belongs to {owner}: this run does not write it any more, "
-            "and its journal is complete"
-        )
+    def _tell_that_given_up(self) -> None:
+        if not self._told:
+            self._told = True
+            raise WorkflowCheckpointError(
+                f"{self.path} now belongs to {self._given_up}; this run does not write it any more, and its journal is "
+                "complete"
+            )
 
 
 def _remove_leftovers(path: str) -> None:
