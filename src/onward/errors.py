@@ -69,7 +69,7 @@ class Problem:
             lines.append(f"{self.place.line:5} | {self.source}")
             lines.append(" " * 8 + " " * (self.place.column - 1) + "^")
         if self.trail:
-            lines.append(f"    in {' > '.join(self.trail)}")
+            lines.append(f"    in task {' > '.join(self.trail)}")
         if self.help:
             lines.append(f"    help: {self.help}")
         return "\n".join(lines)

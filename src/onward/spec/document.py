@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from onward.errors import Place
+from msgspec import Struct
+
+from onward.errors import Place, Problem
+
+# The nodes of the tree are structs outside the garbage collector's care: a large file has hundreds of thousands of
+# them, they are made eight times faster than dataclasses, and a tree without recursion holds no cycle to collect.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scalar:
+class Scalar(Struct, frozen=True, kw_only=True, gc=False):
     """Text as written. `plain` tells that it stood without quotes and is no block."""
 
     text: str
@@ -20,8 +25,7 @@ class Scalar:
     plain: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sequence:
+class Sequence(Struct, frozen=True, kw_only=True, gc=False):
     """A YAML list."""
 
     items: tuple[Tree, ...]
@@ -31,17 +35,19 @@ class Sequence:
         return iter(self.items)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True, gc=False):
     """One `key: value` of a mapping."""
 
     key: Scalar
     value: Tree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mapping:
-    """A YAML mapping with merge keys applied and `x-…` keys left out; key order as written."""
+class Mapping(Struct, frozen=True, kw_only=True, gc=False):
+    """A YAML mapping with merge keys applied; key order as written.
+
+    After `load`, `x-…` keys are left out wherever keys are words of the format or names of tasks.
+    Free-form data (`with`, `data`, an inline `schema`, items) keeps all of its keys.
+    """
 
     entries: dict[str, Entry]
     place: Place
@@ -57,11 +63,25 @@ Tree = Scalar | Sequence | Mapping
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A file that the definition names (`prompt.file`, `schema.file`): `name` as written, `path` absolute."""
+    """A file that the definition names (`prompt.file`, `schema.file`): `name` as written, `path` absolute.
+
+    `data` is the JSON Schema of a `schema.file` (a mapping or a boolean), else None.
+    """
 
     name: str
     path: str
     text: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """A place where the file uses a feature that `onward.spec.supported` can switch off."""
+
+    feature: str
+    place: Place
+    key: str
+    trail: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,7 +90,7 @@ class Document:
 
     `lines` are the lines of the file, for the excerpt in a message. `sha256` is of the file's bytes.
     `files` holds the files that it names, by the name as written; `includes` the documents of its `include`
-    nodes, by the path as written.
+    nodes, by the path as written. `warnings` are those of this file alone.
     """
 
     path: str
@@ -80,3 +100,5 @@ class Document:
     sha256: str
     files: dict[str, TextFile] = field(default_factory=dict)
     includes: dict[str, Document] = field(default_factory=dict)
+    uses: list[Use] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)

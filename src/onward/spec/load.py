@@ -1,0 +1,243 @@
+"""A workflow file and every file that it names → a `Document`; all mistakes of all of them are reported together."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from onward.errors import Place, Problem, Problems
+from onward.spec.check import check
+from onward.spec.document import Document, Mapping, TextFile
+from onward.spec.excerpts import excerpt, quoted
+from onward.spec.forms import both
+from onward.spec.json_schemas import read_schema, schema_faults
+from onward.spec.read import LARGEST_FILE, MOST_NODES, Unreadable, lines_of, read, text_of
+from onward.spec.scene import FileUse
+
+DEEPEST_INCLUDE = 16
+
+
+def load(path: str | os.PathLike[str], *, shown: str | None = None) -> Document:
+    """Read a workflow file with its prompts, schemas and included workflows.
+
+    `shown` is the name of the file in messages. Raises `Problems` with every mistake of form in any of the files.
+    """
+    name = os.fspath(path)
+    loader = _Loader()
+    document = loader.load_main(name, shown or name)
+    if document is None or any(not problem.warning for problem in loader.problems):
+        raise Problems([problem for problem in loader.problems if not problem.warning])
+    return document
+
+
+@dataclass(slots=True)
+class _Loader:
+    """The files read so far, by real path, and what is wrong with them."""
+
+    problems: list[Problem] = field(default_factory=list)
+    documents: dict[str, Document | None] = field(default_factory=dict)
+    heights: dict[str, int] = field(default_factory=dict)
+    """how many levels of include a document has, itself counted"""
+    weights: dict[str, int] = field(default_factory=dict)
+    """how many values a document has with all that it includes"""
+    chain: list[tuple[str, str]] = field(default_factory=list)
+    """the files that are being read, outermost first: real path and shown name"""
+
+    def load_main(self, name: str, shown: str) -> Document | None:
+        try:
+            content = _content(os.path.realpath(name), shown)
+        except _NoFile as fault:
+            place = Place(file=shown)
+            self.problems.append(Problem(code=fault.code, message=fault.message, place=place, help=fault.help))
+            return None
+        return self.load(os.path.realpath(name), shown, content)
+
+    def load(self, path: str, shown: str, content: bytes) -> Document | None:
+        """One document and what it includes; None when it cannot be read."""
+        self.documents[path] = None
+        try:
+            text = text_of(content, shown)
+            tree, problems, count = read(text, shown)
+        except Unreadable as unreadable:
+            self.problems.append(unreadable.problem)
+            return None
+        lines = lines_of(text)
+        scene = check(tree, lines)
+        self.problems += problems + scene.problems
+        if not isinstance(tree, Mapping):
+            return None
+        document = Document(
+            path=path,
+            shown=shown,
+            root=tree,
+            lines=lines,
+            sha256=hashlib.sha256(content).hexdigest(),
+            uses=scene.uses,
+            warnings=[problem for problem in scene.problems if problem.warning],
+        )
+        self.documents[path] = document
+        self.weights[path] = count
+        self.take_files(document, scene.files)
+        return document
+
+    def take_files(self, document: Document, uses: list[FileUse]) -> None:
+        self.chain.append((document.path, document.shown))
+        self.heights[document.path] = 1
+        for use in uses:
+            if use.as_ == "include":
+                self.include(document, use)
+            else:
+                self.take_text(document, use)
+        self.chain.pop()
+
+    def take_text(self, document: Document, use: FileUse) -> None:
+        """A prompt or a schema."""
+        name = use.scalar.text
+        known = document.files.get(name)
+        if known is not None and (use.as_ == "prompt" or known.data is not None):
+            return
+        path, shown = _beside(document, name)
+        try:
+            text = text_of(_content(path, shown), shown)
+        except _NoFile as fault:
+            self.report(document, use, fault.code, fault.message, fault.help)
+            return
+        except Unreadable as unreadable:
+            self.problems.append(unreadable.problem)
+            return
+        data = self.schema(text, shown) if use.as_ == "schema" else None
+        document.files[name] = TextFile(name=name, path=path, text=text, data=data)
+
+    def schema(self, text: str, shown: str) -> object:
+        try:
+            tree, value, problems = read_schema(text, shown)
+        except Unreadable as unreadable:
+            self.problems.append(unreadable.problem)
+            return None
+        self.problems += problems
+        lines = lines_of(text)
+        for fault in schema_faults(tree):
+            source = excerpt(lines, fault.place)
+            self.problems.append(
+                Problem(code="bad-value", message=fault.message, place=fault.place, help=fault.help, source=source)
+            )
+        return value
+
+    def include(self, document: Document, use: FileUse) -> None:
+        name = use.scalar.text
+        path, shown = _beside(document, name)
+        if any(path == each for each, _ in self.chain):
+            begin = next(at for at, (each, _) in enumerate(self.chain) if each == path)
+            circle = [name for _, name in self.chain[begin:]] + [self.chain[begin][1]]
+            message = f"{quoted(name)} would include itself without end: {' → '.join(circle)}"
+            self.report(document, use, "include-cycle", message, "remove one of these includes")
+            return
+        if path not in self.documents:
+            self.read_included(document, use, path, shown)
+        included = self.documents.get(path)
+        if included is not None:
+            document.includes[name] = included
+            self.measure(document, use, included)
+
+    def read_included(self, document: Document, use: FileUse, path: str, shown: str) -> None:
+        if len(self.chain) > DEEPEST_INCLUDE:
+            self.too_deep(document, use)
+            return
+        try:
+            content = _content(path, shown)
+        except _NoFile as fault:
+            code = "include-missing" if fault.code == "no-file" else fault.code
+            self.report(document, use, code, fault.message, fault.help)
+            return
+        self.load(path, shown, content)
+
+    def measure(self, document: Document, use: FileUse, included: Document) -> None:
+        """Keep count of depth and size: the same file may be included in many places."""
+        height = self.heights.get(included.path, 1) + 1
+        if len(self.chain) + height - 1 > DEEPEST_INCLUDE + 1:
+            self.too_deep(document, use)
+        self.heights[document.path] = max(self.heights[document.path], height)
+        self.weights[document.path] += self.weights.get(included.path, 0)
+        if self.weights[document.path] > MOST_NODES:
+            message = f"with its includes the workflow holds more than {MOST_NODES:,} values"
+            self.report(document, use, "too-big", message, "use a loop, or start several workflows")
+            self.weights[document.path] = 0
+
+    def too_deep(self, document: Document, use: FileUse) -> None:
+        message = f"workflows include each other more than {DEEPEST_INCLUDE} deep"
+        self.report(document, use, "include-depth", message, None)
+
+    def report(self, document: Document, use: FileUse, code: str, message: str, help: str | None) -> None:
+        place = use.scalar.place
+        source = excerpt(document.lines, place)
+        self.problems.append(
+            Problem(code=code, message=message, place=place, help=help, trail=use.trail, source=source)
+        )
+
+
+class _NoFile(Exception):
+    """A file cannot be read, with the reason in the words of a message."""
+
+    def __init__(self, code: str, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.help = help
+
+
+_REASONS = {
+    errno.ENOENT: ("no-file", "there is no file {}"),
+    errno.ENOTDIR: ("no-file", "there is no file {}: part of its path is not a folder"),
+    errno.ENAMETOOLONG: ("no-file", "there is no file {}: the path is too long"),
+    errno.ELOOP: ("no-file", "there is no file {}: its links lead in a circle"),
+    errno.EACCES: ("unreadable", "the file {} may not be read by this user"),
+    errno.EPERM: ("unreadable", "the file {} may not be read by this user"),
+}
+
+
+def _content(path: str, shown: str) -> bytes:
+    """The bytes of a file, at most one more than is allowed."""
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise _NoFile("is-directory", f"{quoted(shown, longest=200)} is a folder, not a file")
+        if not stat.S_ISREG(mode):
+            message = f"{quoted(shown, longest=200)} is not a regular file"
+            raise _NoFile("unreadable", message, "a resume reads the file again, so it must stay: save it as a file")
+        with open(path, "rb") as file:
+            return file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        _no_file(path, shown, error)
+    except ValueError:
+        raise _NoFile("no-file", "a path cannot hold U+0000") from None
+
+
+def _no_file(path: str, shown: str, error: OSError) -> NoReturn:
+    code, message = _REASONS.get(error.errno or 0, ("unreadable", "the file {} cannot be read: " + str(error.strerror)))
+    help = _neighbours(path) if error.errno == errno.ENOENT else None
+    raise _NoFile(code, message.format(quoted(shown, longest=200)), help) from None
+
+
+def _neighbours(path: str) -> str | None:
+    """Names in the same folder that look alike."""
+    import difflib
+
+    try:
+        names = os.listdir(os.path.dirname(path) or ".")
+    except OSError:
+        return "the folder does not exist either"
+    near = difflib.get_close_matches(os.path.basename(path), names, n=2)
+    return f"did you mean {both([quoted(name) for name in near]).replace(' and ', ' or ')}?" if near else None
+
+
+def _beside(document: Document, name: str) -> tuple[str, str]:
+    """Absolute real path of a file that a document names, and how to show it."""
+    try:
+        path = os.path.realpath(os.path.join(os.path.dirname(document.path), name))
+    except ValueError:
+        path = name
+    return path, os.path.normpath(os.path.join(os.path.dirname(document.shown), name))
