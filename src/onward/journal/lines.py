@@ -11,7 +11,12 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from msgspec import Struct
+import msgspec
+
+from onward.model.events import AnyEvent
+
+EVENTS = msgspec.json.Decoder(AnyEvent)
+"""decodes a line; the fields that close it are passed over"""
 
 CHAIN_DIGITS = 32
 NO_CHAIN = ""
@@ -22,7 +27,7 @@ END_BYTES = len(_END % bytes(CHAIN_DIGITS))
 CHAIN_SLICE = slice(-CHAIN_DIGITS - 2, -2)
 
 
-class Position(Struct, frozen=True, kw_only=True):
+class Position(msgspec.Struct, frozen=True, kw_only=True):
     """A place between two lines of a journal: everything that reading or appending needs to go on from there.
 
     `offset` in bytes and `line` count what lies before; `seq`, `chain` and `epoch` are those of the last line;

@@ -24,12 +24,11 @@ from onward import files
 from onward.errors import JournalError
 from onward.journal import upgrade
 from onward.journal.findings import Finding, FindingKind
-from onward.journal.lines import CHAIN_DIGITS, CHAIN_SLICE, END_BYTES, START, Position, chain_of, is_linked
+from onward.journal.lines import CHAIN_DIGITS, CHAIN_SLICE, END_BYTES, EVENTS, START, Position, chain_of, is_linked
 from onward.model.events import AnyEvent
 
 PIECE_BYTES = 1 << 20
 
-_decoder = msgspec.json.Decoder(AnyEvent)
 _DAMAGE = (FindingKind.DAMAGE, FindingKind.UNREADABLE_HEAD)
 _BREAKS = (*_DAMAGE, FindingKind.GAP)
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -146,7 +145,7 @@ class Reading:
     def _all_good(self, whole: bytes) -> list[AnyEvent] | None:
         """All events of a piece, or None when anything about it needs a closer look."""
         try:
-            events = _decoder.decode_lines(whole)
+            events = EVENTS.decode_lines(whole)
         except _UNREADABLE:
             return None
         lines = whole.split(b"\n")
@@ -230,7 +229,7 @@ class Reading:
         try:
             if self._version < upgrade.VERSION:
                 return self._upgraded(msgspec.json.decode(line)), ""
-            return _decoder.decode(line), ""
+            return EVENTS.decode(line), ""
         except _UNREADABLE as error:
             return None, str(error)
 

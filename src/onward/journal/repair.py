@@ -14,12 +14,11 @@ import msgspec
 from onward import files
 from onward.errors import JournalError
 from onward.journal.findings import Finding
+from onward.journal.lines import EVENTS
 from onward.journal.reader import Reading
 from onward.model.events import AnyEvent, Note
 
 _BLOCK_BYTES = 1 << 16
-
-_decode = msgspec.json.Decoder(AnyEvent).decode
 
 
 def mend_tail(reading: Reading) -> Note | None:
@@ -45,7 +44,7 @@ def tail_events(path: str | os.PathLike[str], count: int) -> list[AnyEvent]:
     found: list[AnyEvent] = []
     for line in _lines_from_the_end(path):
         try:
-            found.append(_decode(line))
+            found.append(EVENTS.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue  # what cannot be read is what this function is there to get around
         if len(found) == count:

@@ -19,8 +19,8 @@ from msgspec.structs import force_setattr
 
 from onward import clock, files
 from onward.errors import JournalError, StoreError
-from onward.journal.lines import START, Position, close
-from onward.model.events import UNSTAMPED, AnyEvent, Event, Note, Owner
+from onward.journal.lines import EVENTS, START, Position, close
+from onward.model.events import UNSTAMPED, Event, Note, Owner
 
 SPARE_NAME = "spare"
 SPARE_BYTES = 64 * 1024
@@ -28,7 +28,6 @@ SPARE_BYTES = 64 * 1024
 E = TypeVar("E", bound=Event)
 
 _encode = msgspec.json.Encoder().encode
-_decode_event = msgspec.json.Decoder(AnyEvent).decode
 
 _IN_A_WRITE = "a write was interrupted"
 
@@ -133,7 +132,7 @@ class Journal:
         try:
             body = _encode(event)
             if b":null" in body:  # it may stand for infinity or "not a number", which no number field reads back
-                _decode_event(body)
+                EVENTS.decode(body)
         except (UnicodeEncodeError, msgspec.ValidationError):
             event = _writable(event)
             body = _encode(event)

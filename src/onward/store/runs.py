@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from difflib import get_close_matches
 from pathlib import Path
 
 from msgspec import Struct
@@ -143,6 +142,8 @@ class Store:
         return runs[0]
 
     def _unknown(self, prefix: str, names: list[str]) -> RunNotFound:
+        from difflib import get_close_matches
+
         close = get_close_matches(prefix, names, n=1, cutoff=0.4)
         help = f"did you mean `{close[0]}`?" if close else "`onward runs` lists them"
         return RunNotFound(f"there is no run `{prefix}` in {self.root}", help=help)
