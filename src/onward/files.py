@@ -242,24 +242,33 @@ def process_lives(pid: int) -> bool:
 # ---------------------------------------------------------------- names and folders
 
 
-def make_folder(path: AnyPath) -> bool:
-    """Make a folder, and those above it where they are missing. False when it was there. Not flushed."""
+def make_folder(path: AnyPath, *, durable: bool = False) -> bool:
+    """Make a folder, and those above it where they are missing. False when it was there.
+
+    `durable`: the folder it lies in is flushed.
+    """
     with _saying("make the folder", path):
-        return _make_folder(path)
+        return _make_folder(path, durable)
 
 
-def _make_folder(path: AnyPath) -> bool:
+def _make_folder(path: AnyPath, durable: bool) -> bool:
     try:
-        _ask("make-folder", path)
-        os.mkdir(path, FOLDER_MODE)
+        _mkdir(path)
     except FileExistsError:
         if not os.path.isdir(path):
             raise
         return False
     except FileNotFoundError:
-        _make_folder(os.path.dirname(path))
-        os.mkdir(path, FOLDER_MODE)
+        _make_folder(os.path.dirname(path), durable)
+        _mkdir(path)
+    if durable:
+        _flush_folder(os.path.dirname(path) or ".")
     return True
+
+
+def _mkdir(path: AnyPath) -> None:
+    _ask("make-folder", path)
+    os.mkdir(path, FOLDER_MODE)
 
 
 def move(source: AnyPath, target: AnyPath) -> None:

@@ -24,6 +24,7 @@ from onward.model.events import UNSTAMPED, Event, Note, Owner
 
 SPARE_NAME = "spare"
 SPARE_BYTES = 64 * 1024
+LAST_WORDS = "the disk is full: nothing more is started"
 
 E = TypeVar("E", bound=Event)
 
@@ -241,7 +242,7 @@ class Journal:
         files.cut(self._descriptor, self._end, self.path)
         files.remove(spare_of(self.path))
         self._broken = None
-        self.add(Note(text="the disk is full: nothing more is started", level="warning"))
+        self.add(Note(text=LAST_WORDS, level="warning"))
         self._broken = _IN_A_WRITE
         files.append(self._descriptor, self._batch(), self.path)
         files.flush(self._descriptor, self.path)

@@ -22,6 +22,7 @@ from onward.store import lock
 from onward.store.folder import RunFolder
 
 FOLDER_NAME = ".onward"
+IGNORE = ".gitignore"
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _DRAFT = ".new-"
@@ -102,17 +103,21 @@ class Store:
         return NewRun(folder=target, lock=held, journal=journal)
 
     def _make(self) -> None:
-        """The folders of the store, and what keeps it out of commits, where they are missing."""
-        new = files.make_folder(self.root)
-        if files.make_folder(self.runs_folder) or new:
-            # A folder that somebody made for more than runs is not hidden from git as a whole.
-            ignore = (self.root if new or self.root.name == FOLDER_NAME else self.runs_folder) / ".gitignore"
-            files.write_atomic(ignore, b"*\n")
-            files.flush_folder(self.root)
+        """The folders of the store, on the disk, and what keeps it out of commits. That file comes last: where it is,
+        everything is."""
+        new = files.make_folder(self.root, durable=True)
+        files.make_folder(self.runs_folder)
+        # A folder that somebody made for more than runs is not hidden from git as a whole.
+        hidden = self.root if new or self.root.name == FOLDER_NAME else self.runs_folder
+        if not any((folder / IGNORE).exists() for folder in (self.root, self.runs_folder)):
             files.flush_folder(self.root.parent)
+            files.flush_folder(self.root)
+            files.write_atomic(hidden / IGNORE, b"*\n")
 
     def _remove_left_overs(self) -> None:
-        """Runs that were half-made or half-removed when their process ended."""
+        """Runs that were half-made or half-removed when their process ended, and temporary files."""
+        for folder in (self.root, self.runs_folder):
+            files.remove_dead_temporaries(folder)
         for name in self._names():
             folder = self.runs_folder / name
             if name.startswith(_GONE) or (name.startswith(_DRAFT) and _is_dead_draft(folder)):
