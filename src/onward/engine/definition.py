@@ -1,0 +1,32 @@
+"""A workflow file → its plan and the bytes of every file of the definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from onward.errors import Problem, Problems
+from onward.model.nodes import Plan
+from onward.plan.make import make_plan
+from onward.spec.load import load
+from onward.spec.supported import unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a workflow file gives. `files`: by their paths relative to the folder of the workflow file."""
+
+    plan: Plan
+    warnings: list[Problem]
+    files: dict[str, bytes]
+
+
+def load_plan(path: Path, *, shown: str | None = None) -> Loaded:
+    """Read, check and resolve a workflow file. Raises `Problems` with every mistake that was found."""
+    document = load(path, shown=shown)
+    refused = unsupported(document)
+    if refused:
+        raise Problems(refused)
+    plan, warnings = make_plan(document)
+    base = Path(plan.file).parent
+    return Loaded(plan, warnings, {file.path: (base / file.path).read_bytes() for file in plan.files})

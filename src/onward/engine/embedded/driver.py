@@ -1,0 +1,295 @@
+"""The driver: decide → record → flush → act, over and over, until the run ends, is paused, or waits for somebody.
+
+One turn takes everything that has happened, asks `decide` until only work is left to begin, flushes once, tells the
+observers, and only then begins the work. So a sequence pays one flush for each task, and nobody is told of anything
+that is not on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+from onward import clock
+from onward.engine.embedded.mirroring import Mirroring
+from onward.engine.embedded.work import Begun, Work
+from onward.engine.observer import Observer
+from onward.journal.writer import Journal
+from onward.model import events as ev
+from onward.model.actions import (
+    Action,
+    BeginAttempt,
+    CompletePause,
+    EndRun,
+    FinishNode,
+    StartNode,
+    StopAttempt,
+    WaitForLoop,
+    WaitForRetry,
+)
+from onward.model.status import RunStatus
+from onward.state.decide import decide
+from onward.state.fold import fold, issue, settle, wake
+from onward.state.instance import Role
+from onward.state.run_state import RunState
+
+
+class Driver:
+    """Drives one run. `leave_when_waiting`: stop when only people can move it on."""
+
+    def __init__(
+        self,
+        state: RunState,
+        journal: Journal,
+        work: Work,
+        mirroring: Mirroring,
+        observer: Observer,
+        *,
+        leave_when_waiting: bool = True,
+    ) -> None:
+        self.state = state
+        self.journal = journal
+        self.work = work
+        self.mirroring = mirroring
+        self.observer = observer
+        self.leave_when_waiting = leave_when_waiting
+        self._happened: list[ev.Event] = []
+        self._fresh: list[ev.Event] = []
+        self._begun: list[Begun] = []
+        self._tasks: list[Action] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._grace: asyncio.TimerHandle | None = None
+        self._done: list[Callable[[], None]] = []
+        self._scheduled = False
+        self._over: asyncio.Future[None] | None = None
+
+    # --- from outside ---------------------------------------------------------------------------------------
+
+    def record(self, event: ev.Event) -> None:
+        """Add an event; it is on disk after the next flush."""
+        event = self.journal.add(event)
+        fold(self.state, event)
+        self._fresh.append(event)
+
+    def flush(self) -> None:
+        """Everything recorded is on disk, then told to observers and mirrors."""
+        self.journal.flush()
+        fresh, self._fresh = self._fresh, []
+        if fresh:
+            self.mirroring.changed(self.state, fresh, self.journal)
+            self.observer.changed(self.state, fresh)
+
+    async def drive(self) -> None:
+        """Until the run ends, is paused, or waits for somebody. Raises `StateError` when it cannot be recorded."""
+        loop = asyncio.get_running_loop()
+        self._over = loop.create_future()
+        self.work.connect(loop, self.happened, self.fail)
+        try:
+            settle(self.state)
+            self.work.attach(self.state.running_leaves())
+            self.schedule()
+            await self._over
+        finally:
+            for handle in (self._timer, self._grace):
+                if handle is not None:
+                    handle.cancel()
+            self.work.disconnect()
+
+    def happened(self, *events: ev.Event) -> None:
+        """Something has happened: it is taken in the next turn."""
+        self._happened.extend(events)
+        self.schedule()
+
+    def fail(self, error: BaseException) -> None:
+        """Stop at once: nothing new starts, what runs is left alone."""
+        if self._over is not None and not self._over.done():
+            self._over.set_exception(error)
+
+    def schedule(self) -> None:
+        """Have a turn soon; whatever happens until then is taken together."""
+        if not self._scheduled and self._over is not None and not self._over.done():
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def schedule_done(self, done: Callable[[], None]) -> None:
+        """Call `done` after the next flush: what a signal became is on disk then."""
+        self._done.append(done)
+        self.schedule()
+
+    # --- pause and cancel -----------------------------------------------------------------------------------
+
+    def ask_to_pause(self, reason: str, by: str, cause: str, grace_s: float) -> None:
+        """Start no new attempt; what runs has `grace_s` seconds to end by itself. Asked again: the grace is over."""
+        if self.state.facts.end is not None:
+            return
+        if self.state.pausing is not None:
+            self.end_grace()
+            return
+        self.happened(ev.PauseRequest(reason=reason, by=by, cause=cause, grace_s=grace_s))
+        self._grace = asyncio.get_running_loop().call_later(grace_s, self.end_grace)
+
+    def end_grace(self) -> None:
+        """End every running attempt now; it is interrupted, not failed."""
+        if self._grace is not None:
+            self._grace.cancel()
+        self.work.stop_all("paused")
+        self.schedule()
+
+    def ask_to_cancel(self, reason: str, by: str) -> None:
+        """End the run: running attempts are stopped, `finally` steps still run."""
+        if self.state.facts.end is None and self.state.cancelling is None:
+            if self._grace is not None:
+                self._grace.cancel()
+            self.happened(ev.CancelRequest(reason=reason, by=by))
+
+    # --- a turn -----------------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        self._scheduled = False
+        if self._over is None or self._over.done():
+            return
+        try:
+            self._take_what_happened()
+            due = self._decide()
+            self.flush()
+            self._tell_senders()
+            self._begin()
+            self._rest(due)
+        except Exception as error:
+            self.fail(error)
+
+    def _tell_senders(self) -> None:
+        done, self._done = self._done, []
+        for call in done:
+            call()
+
+    def _take_what_happened(self) -> None:
+        happened, self._happened = self._happened, []
+        for event in happened:
+            self.record(event)
+
+    def _decide(self) -> float | None:
+        """Record everything that needs no work; collect the work."""
+        while True:
+            now = clock.now().timestamp()
+            wake(self.state, now)
+            actions, due = decide(self.state, now)
+            if not actions:
+                return due
+            for action in actions:
+                issue(self.state, action)
+                self._take(action)
+
+    def _take(self, action: Action) -> None:
+        record = _RECORDS.get(type(action))
+        if isinstance(action, BeginAttempt):
+            begun = self.work.prepare(action.path, action.attempt)
+            self.record(begun.event)
+            self._begun.append(begun)
+        elif record is not None and not (isinstance(action, FinishNode) and action.gather):
+            for event in record(self.state, action):
+                self.record(event)
+        else:
+            self._tasks.append(action)
+
+    def _begin(self) -> None:
+        begun, self._begun = self._begun, []
+        tasks, self._tasks = self._tasks, []
+        for attempt in begun:
+            self.work.begin(attempt)
+        for action in tasks:
+            if isinstance(action, StopAttempt):
+                self.work.stop(action.path, action.reason)
+            else:
+                self.work.perform(action)
+
+    def _rest(self, due: float | None) -> None:
+        """Whether it is over; else when to look again at the latest."""
+        assert self._over is not None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        state = self.state
+        if state.facts.end is not None or (state.pausing is not None and state.pausing.complete):
+            self._over.set_result(None)
+        elif due is not None:
+            delay = max(0.0, due - clock.now().timestamp())
+            self._timer = asyncio.get_running_loop().call_later(delay, self.schedule)
+        elif not self.work.busy and not self._happened and not state.running and not state.issued:
+            self._nothing_moves()
+
+    def _nothing_moves(self) -> None:
+        assert self._over is not None
+        if not self.state.gates:
+            stuck = [i.path for i in self.state.instances.values() if i.path and not i.ended]
+            raise AssertionError(f"nothing moves, and the run has not ended: {stuck[:20]}")
+        if self.leave_when_waiting:
+            self._over.set_result(None)
+
+
+# --- actions that are nothing but records ---------------------------------------------------------------------
+
+
+def _start_node(state: RunState, action: StartNode) -> Sequence[ev.Event]:
+    instance = state.instances[action.path]
+    node = instance.node
+    assert node is not None
+    started = ev.NodeStart(path=action.path, kind=node.kind.value, definition_sha256=node.digest)
+    if instance.parent is state.root and instance.role in (Role.NODE, Role.LOOP):
+        title = node.title if isinstance(node.title, str) else ""
+        return ev.PhaseStart(phase=action.path, title=title), started
+    return (started,)
+
+
+def finish_node(state: RunState, action: FinishNode) -> Sequence[ev.Event]:
+    """The records of the end of a node."""
+    instance = state.instances[action.path]
+    node = instance.node
+    assert node is not None
+    ended = ev.NodeEnd(
+        path=action.path,
+        status=action.status,
+        reason=action.reason,
+        outputs=instance.outputs if instance.outputs and instance.is_leaf and not instance.works else {},
+        edited=bool(instance.digest) and instance.digest != node.digest,
+    )
+    if instance.parent is state.root and not node.kind.leaf and instance.role in (Role.NODE, Role.LOOP):
+        return ended, ev.PhaseComplete(phase=action.path, status=action.status)
+    return (ended,)
+
+
+def _wait_for_retry(_: RunState, action: WaitForRetry) -> Sequence[ev.Event]:
+    until = clock.now() + dt.timedelta(seconds=action.delay_s)
+    if action.until_s is not None:
+        until = dt.datetime.fromtimestamp(action.until_s, dt.UTC)
+    return (ev.RetryWait(path=action.path, attempt=action.attempt, until=until),)
+
+
+def _wait_for_loop(_: RunState, action: WaitForLoop) -> Sequence[ev.Event]:
+    until = clock.now() + dt.timedelta(seconds=action.delay_s)
+    return (ev.LoopDelay(path=action.path, index=action.index, until=until),)
+
+
+def _end_run(state: RunState, action: EndRun) -> Sequence[ev.Event]:
+    duration = state.active_s(clock.now().timestamp())
+    return (ev.WorkflowEnd(status=action.status, reason=action.reason, duration_s=round(duration, 3)),)
+
+
+def _complete_pause(_: RunState, action: CompletePause) -> Sequence[ev.Event]:
+    return (ev.WorkflowPause(active=action.active),)
+
+
+_RECORDS: dict[type, Callable[[RunState, object], Sequence[ev.Event]]] = {
+    StartNode: _start_node,
+    FinishNode: finish_node,
+    WaitForRetry: _wait_for_retry,
+    WaitForLoop: _wait_for_loop,
+    EndRun: _end_run,
+    CompletePause: _complete_pause,
+}  # type: ignore[dict-item]
+
+
+def status_of(state: RunState) -> RunStatus:
+    """The status when this driver has stopped."""
+    return state.status

@@ -1,0 +1,398 @@
+"""The two ways in: start a run of a workflow file, or go on with a run. Each drives it and says how it stands then."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from onward import clock
+from onward.engine.embedded.account import tell_what_is_kept
+from onward.engine.embedded.driver import Driver
+from onward.engine.embedded.mirroring import Mirroring
+from onward.engine.embedded.opening import Opened, open_run
+from onward.engine.embedded.signals import Signals
+from onward.engine.embedded.work import Work
+from onward.engine.observer import Observer
+from onward.errors import UsageError, WorkflowCheckpointError
+from onward.journal.writer import Journal
+from onward.mirrors.state_file import StateFile, path_of
+from onward.model import events as ev
+from onward.model.nodes import Plan
+from onward.model.status import RunStatus, Status
+from onward.state.fold import fold
+from onward.state.run_state import RunState
+from onward.store.folder import RunFolder
+from onward.store.lock import Lock, this_process
+from onward.store.locate import store_for_file
+from onward.store.runs import Store
+from onward.tasks.context import RunContext, context_of
+from onward.tasks.keeper_link import KeeperLink
+
+if TYPE_CHECKING:
+    from onward.mirrors.state_import import Imported
+
+EXIT_CODES = {
+    RunStatus.SUCCEEDED: 0,
+    RunStatus.FAILED: 1,
+    RunStatus.PAUSED: 3,
+    RunStatus.WAITING: 3,
+    RunStatus.CANCELLED: 130,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions:
+    """What `onward run` was asked for."""
+
+    file: Path
+    variables: dict[str, str] = field(default_factory=dict)
+    vars_file: Path | None = None
+    store: str | None = None
+    run_id: str | None = None
+    adapter: str | None = None
+    limit: int | None = None
+    resume: bool = False
+    rerun: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOptions:
+    """What `onward resume` was asked for."""
+
+    run: RunFolder
+    variables: dict[str, str] = field(default_factory=dict)
+    reason: str = ""
+    yes: bool = False
+    take_over: bool = False
+    accept_damage: bool = False
+    original: bool = False
+    rerun: tuple[str, ...] = ()
+    adapter: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run stands when its driver has stopped."""
+
+    run_id: str
+    status: RunStatus
+    reason: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 succeeded, 1 failed, 3 paused or waiting, 130 cancelled."""
+        return EXIT_CODES[self.status]
+
+
+@dataclass(slots=True)
+class _Session:
+    """One driver at work on one run."""
+
+    folder: RunFolder
+    lock: Lock
+    plan: Plan
+    state: RunState
+    journal: Journal
+    link: KeeperLink
+    observer: Observer
+    context: RunContext
+    first: Sequence[ev.Event]
+    state_file: StateFile | None = None
+    fresh: bool = True
+
+
+# --- start ----------------------------------------------------------------------------------------------------
+
+
+def start_run(options: StartOptions, observer: Observer) -> RunResult:
+    """Start a run and drive it. Raises `Problems`, `UsageError`, `StateError`; before that nothing was run."""
+    from onward.engine.definition import load_plan
+
+    link = KeeperLink.launch()
+    try:
+        loaded = load_plan(options.file, shown=os.fspath(options.file))
+        for warning in loaded.warnings:
+            observer.message("warning", str(warning))
+        store = store_for_file(options.file, options.store)
+        imported = None
+        if options.resume:
+            found = _from_state_file(options, loaded.plan, observer)
+            if isinstance(found, RunFolder):
+                resume = ResumeOptions(run=found, variables=options.variables, yes=True, reason="--resume")
+                return _resume(resume, observer, link)
+            imported = found
+        return _start(options, store, loaded.plan, loaded.files, imported, observer, link)
+    finally:
+        link.close()
+
+
+def _start(
+    options: StartOptions,
+    store: Store,
+    plan: Plan,
+    files: dict[str, bytes],
+    imported: Imported | None,
+    observer: Observer,
+    link: KeeperLink,
+) -> RunResult:
+    now = clock.now()
+    variables = _variables(options, plan, imported)
+    run_id = options.run_id or clock.run_id(plan.name, now)
+    context_home = Path(plan.file).parent
+    directory = Path(os.path.normpath(context_home / plan.directory))
+    start = ev.WorkflowStart(
+        run=run_id,
+        workflow_file=os.fspath(options.file),
+        file=store.relative(Path(plan.file)),
+        name=plan.name,
+        title=plan.title if isinstance(plan.title, str) else "",
+        definition_sha256=plan.digest,
+        directory=store.relative(directory),
+        variables=variables,
+        datetime=imported.datetime if imported else clock.local(now).isoformat(timespec="seconds"),
+        adapter=options.adapter or os.environ.get("ONWARD_ADAPTER") or None,
+        limit=options.limit,
+        owner=this_process(),
+        imported=imported.facts if imported else None,
+    )
+    new = store.create_run(run_id, definition=files, plan=_stored(plan, store), start=start)
+    state = RunState(plan)
+    fold(state, start)
+    context = _context(new.folder, plan, start.adapter)
+    state_file = _state_file(new.folder, plan, state, context, imported.started_at if imported else None)
+    session = _Session(
+        folder=new.folder,
+        lock=new.lock,
+        plan=plan,
+        state=state,
+        journal=new.journal,
+        link=link,
+        observer=observer,
+        context=context,
+        first=imported.overrides if imported else (),
+        state_file=state_file,
+    )
+    return _drive(session)
+
+
+def _variables(options: StartOptions, plan: Plan, imported: Imported | None) -> dict[str, str]:
+    from onward.plan.inputs import resolve_variables
+
+    from_file: dict[str, str] = {}
+    if options.vars_file is not None:
+        from onward.spec.variables_file import read_variables
+
+        from_file = read_variables(options.vars_file)
+    if imported is not None:
+        from_file = imported.variables | from_file
+    return resolve_variables(plan, options.variables, from_file)
+
+
+def _stored(plan: Plan, store: Store) -> bytes:
+    """The plan as the run keeps it: places relative to the store, so that a project can be moved."""
+    return msgspec.json.encode(msgspec.structs.replace(plan, file=store.relative(Path(plan.file))))
+
+
+def _from_state_file(options: StartOptions, plan: Plan, observer: Observer) -> RunFolder | Imported | None:
+    """What `--resume` goes on with: the run whose journal the state file names, what the file itself tells, or nothing.
+
+    Requirement 1 gives the warnings.
+    """
+    from onward.mirrors import state_import
+
+    directory = os.path.normpath(Path(plan.file).parent / plan.directory)
+    path = path_of(plan, directory)
+    if path is None:
+        observer.message("warning", state_import.NOT_CONFIGURED)
+        return None
+    try:
+        kept = state_import.load(path)
+    except WorkflowCheckpointError as error:
+        return _run_of_broken_file(options, path, error, observer)
+    if kept is None:
+        observer.message("warning", state_import.not_found(path))
+        return None
+    journal = state_import.journal_of(kept, path)
+    if journal is not None and not options.rerun:
+        return RunFolder(Path(journal).parent)
+    imported = state_import.take_over(
+        kept, plan, path, folder=Path.cwd(), directory=directory, rerun=options.rerun
+    )
+    for warning in imported.warnings:
+        observer.message("warning", warning)
+    return imported
+
+
+def _run_of_broken_file(
+    options: StartOptions, path: str, error: WorkflowCheckpointError, observer: Observer
+) -> RunFolder:
+    """A broken state file is no loss while the journal of the last run of this workflow is there (`settled.md` 64)."""
+    from onward.engine.embedded.opening import stored_plan
+
+    here = options.file.resolve()
+    for folder in store_for_file(options.file, options.store).runs():
+        if Path(stored_plan(folder).file) == here and stored_plan(folder).checkpoint is not None:
+            text = f"the state file {path} cannot be read ({error.message}); going on from the journal of {folder.run_id}"
+            observer.message("warning", text)
+            return folder
+    raise error
+
+
+# --- resume ---------------------------------------------------------------------------------------------------
+
+
+def resume_run(options: ResumeOptions, observer: Observer) -> RunResult:
+    """Go on with a run. Raises `RunBusy`, `ChoiceNeeded`, `Problems`, `StateError`; before that nothing was run."""
+    link = KeeperLink.launch()
+    try:
+        return _resume(options, observer, link)
+    finally:
+        link.close()
+
+
+def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> RunResult:
+    opened = open_run(
+        options.run,
+        observer.message,
+        take_over=options.take_over,
+        accept_damage=options.accept_damage,
+        original=options.original,
+    )
+    try:
+        done = _nothing_to_do(options, opened, observer)
+        if done is not None:
+            opened.journal.close()
+            opened.lock.release()
+            return done
+        first = _first_events(options, opened, observer)
+        context = _context(opened.folder, opened.plan, options.adapter or opened.state.facts.adapter)
+        session = _Session(
+            folder=opened.folder,
+            lock=opened.lock,
+            plan=opened.plan,
+            state=opened.state,
+            journal=opened.journal,
+            link=link,
+            observer=observer,
+            context=context,
+            first=first,
+            state_file=_state_file(opened.folder, opened.plan, opened.state, context, None),
+            fresh=False,
+        )
+    except BaseException:
+        opened.journal.close()
+        opened.lock.release()
+        raise
+    return _drive(session)
+
+
+def _nothing_to_do(options: ResumeOptions, opened: Opened, observer: Observer) -> RunResult | None:
+    end = opened.state.facts.end
+    if options.rerun or end is None or end is Status.FAILED:
+        return None
+    run_id = opened.folder.run_id
+    if end is Status.CANCELLED:
+        raise UsageError(
+            f"run `{run_id}` was cancelled", help=f"do part of it again with `onward resume {run_id} --rerun PATH`"
+        )
+    observer.message("note", f"run `{run_id}` has succeeded: nothing to do")
+    return RunResult(run_id=run_id, status=RunStatus.SUCCEEDED)
+
+
+def _first_events(options: ResumeOptions, opened: Opened, observer: Observer) -> list[ev.Event]:
+    """What this driver records before anything moves: repairs, that it goes on, what is set aside."""
+    from onward.recovery.artifacts import overrides_for_artifacts
+
+    state = opened.state
+    overrides = overrides_for_artifacts(state, opened.folder, observer.message, keep_different=options.yes)
+    overrides += [_rerun(state, path) for path in options.rerun]
+    tell_what_is_kept(state, opened.changes, options.variables, observer.message)
+    events: list[ev.Event] = list(opened.notes)
+    if opened.previous is not None:
+        owner = this_process()
+        events.append(ev.TakeOver(by=owner.user, previous=_owner(opened.previous), owner=owner))
+    events.append(
+        ev.WorkflowResume(
+            reason=options.reason,
+            by=this_process().user,
+            resumed_count=state.facts.resumed_count + 1 + (opened.previous is not None),
+            definition_sha256=opened.plan.digest,
+            changes=tuple(opened.changes),
+            variables=options.variables,
+            owner=this_process(),
+        )
+    )
+    return events + overrides
+
+
+def _owner(owner: ev.Owner) -> ev.Owner:
+    return ev.Owner(host=owner.host, boot=owner.boot, pid=owner.pid, started=owner.started, user=owner.user)
+
+
+def _rerun(state: RunState, path: str) -> ev.Override:
+    if path not in state.index and state.get(path) is None:
+        from difflib import get_close_matches
+
+        close = get_close_matches(path, state.index, n=1)
+        raise UsageError(
+            f"the workflow has no node `{path}`", help=f"did you mean `{close[0]}`?" if close else "see `onward show`"
+        )
+    return ev.Override(path=path, action="rerun", by=this_process().user, reason="--rerun")
+
+
+# --- drive ----------------------------------------------------------------------------------------------------
+
+
+def _context(folder: RunFolder, plan: Plan, adapter: str | None) -> RunContext:
+    return context_of(
+        plan,
+        run=folder.run_id,
+        folder=folder.root,
+        values=folder.values,
+        environment=os.environ,
+        adapter=adapter,
+    )
+
+
+def _state_file(
+    folder: RunFolder, plan: Plan, state: RunState, context: RunContext, started_at: str | None
+) -> StateFile | None:
+    path = path_of(plan, context.directory)
+    if path is None or plan.checkpoint is None:
+        return None
+    return StateFile(
+        state, path, policy=plan.checkpoint.cleanup_policy, journal=folder.journal, started_at=started_at
+    )
+
+
+def _drive(session: _Session) -> RunResult:
+    """Record the first events, then drive until the run ends, pauses or waits; leave everything in good order."""
+    state, observer = session.state, session.observer
+    work = Work(state, session.context, session.folder, session.link, observer)
+    mirroring = Mirroring(session.folder, session.state_file, observer)
+    driver = Driver(state, session.journal, work, mirroring, observer)
+    try:
+        for event in session.first:
+            driver.record(event)
+        driver.journal.flush()
+        mirroring.begin(fresh=session.fresh)
+        observer.started(state, session.folder.root)
+        asyncio.run(_until_over(driver, session))
+        mirroring.close(state, session.journal)
+        observer.ended(state)
+    finally:
+        session.journal.close()
+        session.lock.release()
+    return RunResult(run_id=session.folder.run_id, status=state.status, reason=state.facts.end_reason)
+
+
+async def _until_over(driver: Driver, session: _Session) -> None:
+    with Signals(driver, session.folder, session.plan.grace_s, session.observer.message):
+        await driver.drive()

@@ -1,0 +1,177 @@
+"""An existing run → its state, ready to be driven: lock, definition, journal, findings. Nothing is driven here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from onward.errors import OnwardError, StateError
+from onward.journal import reader, repair
+from onward.journal.findings import Finding, FindingKind
+from onward.journal.lines import START
+from onward.journal.writer import Journal
+from onward.model.events import Change, Note, Owner
+from onward.model.nodes import Plan
+from onward.state.cache import decode_state
+from onward.state.fold import fold
+from onward.state.run_state import RunState
+from onward.store.folder import RunFolder
+from onward.store.lock import Driver as DriverRecord
+from onward.store.lock import Lock
+
+Tell = Callable[[str, str], None]
+
+
+class ChoiceNeeded(OnwardError):
+    """Something was found that a person has to decide about; nothing was run. The help lists the commands."""
+
+    code = "choice-needed"
+    exit_code = 3
+
+
+@dataclass(slots=True)
+class Definition:
+    """The plan to go on with, and how it differs from the one that the run went by."""
+
+    plan: Plan
+    changes: list[Change] = field(default_factory=list)
+    files: dict[str, bytes] | None = None
+    """today's files, when they differ from those that are stored"""
+
+
+@dataclass(slots=True)
+class Opened:
+    """A run whose lock this process holds."""
+
+    folder: RunFolder
+    lock: Lock
+    plan: Plan
+    state: RunState
+    journal: Journal
+    changes: list[Change]
+    notes: list[Note]
+    previous: Owner | None = None
+
+
+def open_run(
+    folder: RunFolder, tell: Tell, *, take_over: bool = False, accept_damage: bool = False, original: bool = False
+) -> Opened:
+    """Take the lock and read the run. Raises `RunBusy`, `ChoiceNeeded`, `Problems` or `StateError`; then it is free."""
+    previous: DriverRecord | None = None
+    if take_over:
+        lock, previous = folder.take_over()
+    else:
+        lock = folder.lock()
+    try:
+        folder.clean_up()
+        definition = current_definition(folder, original=original)
+        state, reading = read_state(folder, definition.plan, tell)
+        _check_findings(folder, reading.findings, tell, accept_damage=accept_damage)
+        torn = repair.mend_tail(reading)
+        position = reading.position
+        journal = Journal.open(
+            folder.journal, position, epoch=position.epoch + 1, before_flush=folder.values.flush
+        )
+    except BaseException:
+        lock.release()
+        raise
+    notes = [torn] if torn is not None else []
+    return Opened(folder, lock, definition.plan, state, journal, definition.changes, notes, previous)
+
+
+def read_state(folder: RunFolder, plan: Plan, tell: Tell) -> tuple[RunState, reader.Reading]:
+    """Fold the journal over `plan`, from the state cache where it can be used."""
+    loaded = folder.load_cache()
+    if loaded.problem is not None:
+        tell("note", f"the state cache is not used: {loaded.problem}; the journal is read from its first line")
+    state, after = None, START
+    if loaded.cache is not None:
+        state, after = decode_state(plan, loaded.cache.state), loaded.cache.position
+    if state is None:
+        state, after = RunState(plan), START
+    reading = reader.read(folder.journal, after=after)
+    for events in reading.pieces():
+        for event in events:
+            fold(state, event)
+    return state, reading
+
+
+def _check_findings(folder: RunFolder, findings: list[Finding], tell: Tell, *, accept_damage: bool) -> None:
+    serious = [finding for finding in findings if finding.needs_choice]
+    for finding in findings:
+        if finding not in serious and finding.kind is not FindingKind.TORN_TAIL:
+            tell("note", f"journal, {finding.where}: {finding.text}")
+    if not serious:
+        return
+    listed = "\n".join(f"  journal, {finding.where}: {finding.text}" for finding in serious)
+    if any(finding.kind is FindingKind.UNREADABLE_HEAD for finding in serious):
+        raise StateError(
+            f"the journal of run `{folder.run_id}` cannot be read:\n{listed}",
+            help="`onward run FILE --resume` goes on from the state file, if the workflow has one",
+        )
+    if not accept_damage:
+        raise ChoiceNeeded(
+            f"the journal of run `{folder.run_id}` is damaged; everything after the damage was read:\n{listed}",
+            help=f"`onward resume {folder.run_id} --accept-damage` goes on; "
+            "what the damaged lines held may be done again",
+        )
+    tell("warning", f"going on although the journal is damaged:\n{listed}")
+
+
+# --- definition -------------------------------------------------------------------------------------------------
+
+
+def current_definition(folder: RunFolder, *, original: bool = False) -> Definition:
+    """Today's definition for unfinished nodes; YAML is read only where a file differs from what is stored."""
+    stored = stored_plan(folder)
+    if original or _unchanged(stored):
+        return Definition(stored)
+    from onward.engine.definition import load_plan
+    from onward.plan.diff import compare
+
+    try:
+        loaded = load_plan(Path(stored.file))
+    except OnwardError as error:
+        error.help = (error.help + "\n" if error.help else "") + (
+            f"nothing was run; mend the file, or go on with the definition that was stored at the start: "
+            f"onward resume {folder.run_id} --original"
+        )
+        raise
+    changes = list(compare(stored, loaded.plan))
+    return Definition(loaded.plan, changes, loaded.files)
+
+
+def stored_plan(folder: RunFolder) -> Plan:
+    """The plan as it was stored. Raises `StateError` when it is gone or damaged."""
+    data = folder.read_plan()
+    if data is None:
+        raise StateError(f"the stored plan {folder.plan} is gone", help="start a new run with `onward run FILE`")
+    try:
+        plan = msgspec.json.decode(data, type=Plan)
+        return msgspec.structs.replace(plan, file=os.fspath(base_of(folder) / plan.file))
+    except msgspec.DecodeError as error:
+        raise StateError(
+            f"the stored plan {folder.plan} cannot be read: {error}", help="start a new run with `onward run FILE`"
+        ) from error
+
+
+def base_of(folder: RunFolder) -> Path:
+    """The folder that places in a run are relative to: the one in which the store is."""
+    return folder.root.parent.parent.parent
+
+
+def _unchanged(plan: Plan) -> bool:
+    base = Path(plan.file).parent
+    for file in plan.files:
+        try:
+            data = (base / file.path).read_bytes()
+        except OSError:
+            return False
+        if hashlib.sha256(data).hexdigest() != file.sha256:
+            return False
+    return True

@@ -1,0 +1,129 @@
+"""Requests from outside to the driver: Unix signals, and files dropped into the run's inbox.
+
+SIGINT once asks to pause, twice ends the grace, three times leaves at once. SIGTERM and SIGHUP ask for a pause by
+shutdown. The inbox is watched with a directory notification of the kernel, so that an idle driver needs no time;
+where there is none (some network file systems), one `stat` a second finds what came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from onward.engine.embedded.driver import Driver
+from onward.errors import OnwardError
+from onward.store.folder import RunFolder
+from onward.store.inbox import Signal
+
+SHUTDOWN_KILL_S = 5.0
+POLL_S = 1.0
+INTERRUPTED = 130
+
+_DN_CREATE = getattr(fcntl, "DN_CREATE", 4)
+_DN_MULTISHOT = getattr(fcntl, "DN_MULTISHOT", 0x80000000)
+
+
+class LeftAtOnce(OnwardError):
+    """The person pressed Ctrl-C three times: the driver leaves, tasks are left to their keeper."""
+
+    code = "left"
+    exit_code = INTERRUPTED
+
+
+class Signals:
+    """Listens while a driver drives. Use as a context manager inside the running loop."""
+
+    def __init__(self, driver: Driver, folder: RunFolder, grace_s: float, tell: Callable[[str, str], None]) -> None:
+        self._driver = driver
+        self._folder = folder
+        self._grace_s = grace_s
+        self._tell = tell
+        self._interrupts = 0
+        self._watched: int | None = None
+        self._poll: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Signals:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self._shutdown, "SIGTERM")
+        loop.add_signal_handler(signal.SIGHUP, self._shutdown, "SIGHUP")
+        loop.add_signal_handler(signal.SIGIO, self.look)
+        self._watch()
+        self.look()
+        self._poll_later()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        loop = asyncio.get_running_loop()
+        if self._poll is not None:
+            self._poll.cancel()
+        if self._watched is not None:
+            os.close(self._watched)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGIO):
+            loop.remove_signal_handler(number)
+
+    # --- Unix signals -----------------------------------------------------------------------------------------
+
+    def _interrupt(self) -> None:
+        self._interrupts += 1
+        if self._interrupts == 1:
+            self._tell("note", "pausing: running tasks may end by themselves; Ctrl-C again stops them now")
+            self._driver.ask_to_pause("Ctrl-C", "", "person", self._grace_s)
+        elif self._interrupts == 2:
+            self._tell("note", "stopping running tasks; Ctrl-C again leaves at once")
+            self._driver.end_grace()
+        else:
+            self._driver.fail(LeftAtOnce("left at once; tasks that still run are waited for by the next resume"))
+
+    def _shutdown(self, name: str) -> None:
+        # The platform that sends TERM kills soon: the five seconds to the KILL of tasks lie inside the grace.
+        grace = max(0.0, self._grace_s - SHUTDOWN_KILL_S)
+        self._driver.ask_to_pause(name, "", "shutdown", grace)
+
+    # --- inbox ------------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        folder = self._folder.root / "inbox"
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._watched = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.fcntl(self._watched, fcntl.F_NOTIFY, _DN_CREATE | (_DN_MULTISHOT & 0xFFFFFFFF))
+        except (OSError, OverflowError, AttributeError):
+            return  # the poll finds it, a little later
+
+    def _poll_later(self) -> None:
+        self._poll = asyncio.get_running_loop().call_later(POLL_S, self._poll_now)
+
+    def _poll_now(self) -> None:
+        self.look()
+        self._poll_later()
+
+    def look(self) -> None:
+        """Take the signals that wait in the inbox."""
+        inbox = self._folder.inbox
+        if not inbox.changed():
+            return
+        try:
+            for request in inbox.take():
+                self._obey(request)
+                self._driver.schedule_done(lambda request=request: inbox.done(request))  # type: ignore[misc]
+        except OnwardError as error:
+            self._driver.fail(error)
+
+    def _obey(self, request: Signal) -> None:
+        what: dict[str, Any] = request.payload
+        reason, by = str(what.get("reason", "")), str(what.get("by", ""))
+        match request.kind:
+            case "pause":
+                grace = 0.0 if what.get("now") else float(what.get("grace_s", self._grace_s))
+                self._driver.ask_to_pause(reason, by, "person", grace)
+            case "cancel":
+                self._driver.ask_to_cancel(reason or "cancelled", by)
+                if what.get("now"):
+                    self._driver.end_grace()
+            case _:
+                self._tell("warning", f"a signal of the kind `{request.kind}` is not known and was left out")
