@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from onward.spec import names
 from onward.spec.check_records import check_field
@@ -235,6 +235,8 @@ def _field_for(key: str, kinds: list[str]) -> Field | None:
     """The field of this key for a node of these kinds: none, one, or by mistake several."""
     if not kinds:
         return any_fields().get(key)
+    if len(kinds) == 1:
+        return fields_of(kinds[0]).get(key)
     return next((found for kind in kinds if (found := fields_of(kind).get(key)) is not None), None)
 
 

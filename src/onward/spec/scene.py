@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from onward.errors import Place, Problem
 from onward.spec.document import Mapping, Scalar, Sequence, Tree, Use
 from onward.spec.excerpts import excerpt, quoted
 from onward.spec.forms import Form
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class At:
+class At(Struct, frozen=True, kw_only=True):
     """Where a check is: under which key (what messages call the value), in which node, with which example."""
 
     key: str
