@@ -1,0 +1,101 @@
+"""Fields of a node -> its definition hash (`format.md` 5.1); a whole plan -> its digest.
+
+In: what makes up the work. Out: words for people, budgets of time and tries, order and limits, what happens on failure
+and on resume. Children hash themselves. Texts go in as they are written, references by their source: a hash does not
+change when a node moves to another place, and does when a reference is spelled otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from onward.model.nodes import Approve, Kind, Loop, Plan
+from onward.model.values import Ref, Template
+
+IN = frozenset(
+    {
+        "work", "include", "with_", "env", "included_env", "secrets", "directory", "schema", "outputs", "values",
+        "artifacts", "validators", "before", "after", "hand_off", "worktree",
+    }
+)  # fmt: skip
+"""fields of `Node` that are hashed as they are; `loop` and `work` of a question in part"""
+LOOP_IN = ("items", "glob", "command", "until", "while_", "item", "key")
+APPROVE_IN = ("question", "show", "choices", "fields")
+_PLAN_OUT = frozenset({"root", "digest", "files", "file", "undeclared"})
+
+
+def definition_digest(kind: Kind, fields: Mapping[str, Any]) -> str:
+    """The definition hash of a node: of its kind and those of its fields that are written in the file."""
+    parts: dict[str, Any] = {"kind": kind.value}
+    for name, value in fields.items():
+        if name == "loop":
+            parts["loop"] = _some(value, LOOP_IN)
+        elif name == "work" and isinstance(value, Approve):
+            parts["work"] = _some(value, APPROVE_IN)
+        elif name == "secrets":
+            parts[name] = sorted(value)
+        elif name in IN:
+            parts[name] = plain(value)
+    return _sha256(parts)
+
+
+def rest_digest(fields: Mapping[str, Any]) -> str:
+    """A hash of the other fields, empty when there are none."""
+    parts: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, Loop):
+            parts[name] = _some(value, [each for each in value.__struct_fields__ if each not in LOOP_IN])
+        elif isinstance(value, Approve):
+            parts[name] = value.on_timeout
+        elif name not in IN:
+            parts[name] = plain(value)
+    return _sha256(parts) if parts else ""
+
+
+def plan_digest(plan: Plan, nodes: Iterable[str]) -> str:
+    """The digest of a whole plan. `nodes` has one text per node: path, place in its list, and the hashes above."""
+    facts = {name: plain(getattr(plan, name)) for name in plan.__struct_fields__ if name not in _PLAN_OUT}
+    return _sha256([facts, sorted(nodes)])
+
+
+def plain(value: Any) -> Any:
+    """A value of the plan as JSON values; what has its default is left out."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, Template):
+        return {"text": [plain(part) for part in value.parts]}
+    if isinstance(value, Ref):
+        return {"ref": value.source}
+    return _struct(value)
+
+
+def _struct(value: Struct) -> dict[str, Any]:
+    fields = zip(value.__struct_fields__, msgspec.structs.fields(value), strict=True)
+    found = {name: getattr(value, name) for name, field in fields if not _is_default(getattr(value, name), field)}
+    tag = value.__struct_config__.tag
+    parts = {name: plain(each) for name, each in found.items()}
+    return parts if tag is None else {"is": tag, **parts}
+
+
+def _is_default(value: Any, field: msgspec.structs.FieldInfo) -> bool:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return not value
+    return field.default is not msgspec.NODEFAULT and bool(value == field.default)
+
+
+def _some(value: Struct, names: Iterable[str]) -> dict[str, Any]:
+    whole = _struct(value)
+    return {name: whole[name] for name in names if name in whole}
+
+
+def _sha256(parts: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
