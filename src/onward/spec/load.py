@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from onward.errors import Place, Problem, Problems
 from onward.spec.check import check
 from onward.spec.document import Document, Mapping, TextFile
 from onward.spec.excerpts import excerpt, quoted
-from onward.spec.forms import both
+from onward.spec.files import NoFile, content_of
 from onward.spec.json_schemas import read_schema, schema_faults
-from onward.spec.read import LARGEST_FILE, MOST_NODES, Unreadable, lines_of, read, text_of
+from onward.spec.read import MOST_NODES, Unreadable, lines_of, read, text_of
 from onward.spec.scene import FileUse
 
 DEEPEST_INCLUDE = 16
@@ -65,8 +62,8 @@ class _Loader:
 
     def load_main(self, name: str, shown: str) -> Document | None:
         try:
-            content = _content(os.path.realpath(name), shown)
-        except _NoFile as fault:
+            content = content_of(os.path.realpath(name), shown)
+        except NoFile as fault:
             place = Place(file=shown)
             self.problems.append(Problem(code=fault.code, message=fault.message, place=place, help=fault.help))
             return None
@@ -118,8 +115,8 @@ class _Loader:
             return
         path, shown = _beside(document, name)
         try:
-            text = text_of(_content(path, shown), shown)
-        except _NoFile as fault:
+            text = text_of(content_of(path, shown), shown)
+        except NoFile as fault:
             self.report(document, use, fault.code, fault.message, fault.help)
             return
         except Unreadable as unreadable:
@@ -164,8 +161,8 @@ class _Loader:
             self.too_deep(document, use)
             return
         try:
-            content = _content(path, shown)
-        except _NoFile as fault:
+            content = content_of(path, shown)
+        except NoFile as fault:
             code = "include-missing" if fault.code == "no-file" else fault.code
             self.report(document, use, code, fault.message, fault.help)
             return
@@ -193,61 +190,6 @@ class _Loader:
         self.problems.append(
             Problem(code=code, message=message, place=place, help=help, trail=use.trail, source=source)
         )
-
-
-class _NoFile(Exception):
-    """A file cannot be read, with the reason in the words of a message."""
-
-    def __init__(self, code: str, message: str, help: str | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.help = help
-
-
-_REASONS = {
-    errno.ENOENT: ("no-file", "there is no file {}"),
-    errno.ENOTDIR: ("no-file", "there is no file {}: part of its path is not a folder"),
-    errno.ENAMETOOLONG: ("no-file", "there is no file {}: the path is too long"),
-    errno.ELOOP: ("no-file", "there is no file {}: its links lead in a circle"),
-    errno.EACCES: ("unreadable", "the file {} may not be read by this user"),
-    errno.EPERM: ("unreadable", "the file {} may not be read by this user"),
-}
-
-
-def _content(path: str, shown: str) -> bytes:
-    """The bytes of a file, at most one more than is allowed."""
-    try:
-        mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise _NoFile("is-directory", f"{quoted(shown, longest=200)} is a folder, not a file")
-        if not stat.S_ISREG(mode):
-            message = f"{quoted(shown, longest=200)} is not a regular file"
-            raise _NoFile("unreadable", message, "a resume reads the file again, so it must stay: save it as a file")
-        with open(path, "rb") as file:
-            return file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        _no_file(path, shown, error)
-    except ValueError:
-        raise _NoFile("no-file", "a path cannot hold U+0000") from None
-
-
-def _no_file(path: str, shown: str, error: OSError) -> NoReturn:
-    code, message = _REASONS.get(error.errno or 0, ("unreadable", "the file {} cannot be read: " + str(error.strerror)))
-    help = _neighbours(path) if error.errno == errno.ENOENT else None
-    raise _NoFile(code, message.format(quoted(shown, longest=200)), help) from None
-
-
-def _neighbours(path: str) -> str | None:
-    """Names in the same folder that look alike."""
-    import difflib
-
-    try:
-        names = os.listdir(os.path.dirname(path) or ".")
-    except OSError:
-        return "the folder does not exist either"
-    near = difflib.get_close_matches(os.path.basename(path), names, n=2)
-    return f"did you mean {both([quoted(name) for name in near]).replace(' and ', ' or ')}?" if near else None
 
 
 def _beside(document: Document, name: str) -> tuple[str, str]:

@@ -107,8 +107,8 @@ def _limits() -> Iterator[str]:
 
 def _codes() -> Iterator[str]:
     yield from _heading("Mistakes")
-    yield "Every mistake is shown as `file:line:column: error[code]: what is wrong`, with the line of the file, the task"
-    yield "it belongs to, and a way out. All mistakes of a file and of the files it names are shown together."
+    yield "Every mistake is shown as `file:line:column: error[code]: what is wrong`, with the line of the file, the"
+    yield "task it belongs to, and a way out. All mistakes of a file and of the files it names are shown together."
     yield ""
     yield "| Code | Meaning |"
     yield "|---|---|"
