@@ -85,6 +85,14 @@ def issue(state: RunState, action: Action) -> None:
         state.issued += 1
 
 
+def withdraw(state: RunState, path: str) -> None:
+    """An action that was issued came to nothing (its command was stopped): it is asked for again."""
+    instance = state.instances[path]
+    if instance.issued:
+        _unissue(state, instance)
+        state.frontier[path] = instance
+
+
 def wake(state: RunState, now: float) -> None:
     """Let the time pass: due retries, iterations, gates and time limits can move from here on."""
     if state.pausing is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from onward.model.events import Change
+from onward.model.status import Status
 from onward.state.advance import stops
 from onward.state.instance import Instance, Stage
 from onward.state.run_state import RunState
-from onward.model.status import Status
 
 MOST_NAMES = 8
 
@@ -36,8 +36,8 @@ def tell_what_is_kept(
         instance = state.get(change.path)
         if change.change != "edited" or (instance is not None and instance.ended):
             tell("note", f"`{change.path}`: {_CHANGES.get(change.change, change.change)}")
-    for name in variables:
-        if name in state.facts.variables and state.facts.variables[name] != variables[name] and kept:
+    for name, value in variables.items():
+        if name in state.facts.variables and state.facts.variables[name] != value and kept:
             tell("warning", f"`{name}` has a new value; finished tasks used the old one")
 
 

@@ -8,30 +8,18 @@ that is not on disk.
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from onward import clock
 from onward.engine.embedded.mirroring import Mirroring
+from onward.engine.embedded.records import records_of
 from onward.engine.embedded.work import Begun, Work
 from onward.engine.observer import Observer
 from onward.journal.writer import Journal
 from onward.model import events as ev
-from onward.model.actions import (
-    Action,
-    BeginAttempt,
-    CompletePause,
-    EndRun,
-    FinishNode,
-    StartNode,
-    StopAttempt,
-    WaitForLoop,
-    WaitForRetry,
-)
-from onward.model.status import RunStatus
+from onward.model.actions import Action, BeginAttempt, StopAttempt
 from onward.state.decide import decide
 from onward.state.fold import fold, issue, settle, wake
-from onward.state.instance import Role
 from onward.state.run_state import RunState
 
 
@@ -156,7 +144,7 @@ class Driver:
             self._tell_senders()
             self._begin()
             self._rest(due)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a callback of the loop: whatever it is ends the drive
             self.fail(error)
 
     def _tell_senders(self) -> None:
@@ -182,16 +170,16 @@ class Driver:
                 self._take(action)
 
     def _take(self, action: Action) -> None:
-        record = _RECORDS.get(type(action))
         if isinstance(action, BeginAttempt):
             begun = self.work.prepare(action.path, action.attempt)
             self.record(begun.event)
             self._begun.append(begun)
-        elif record is not None and not (isinstance(action, FinishNode) and action.gather):
-            for event in record(self.state, action):
-                self.record(event)
-        else:
+            return
+        events = records_of(self.state, action)
+        if events is None:
             self._tasks.append(action)
+        for event in events or ():
+            self.record(event)
 
     def _begin(self) -> None:
         begun, self._begun = self._begun, []
@@ -226,70 +214,3 @@ class Driver:
             raise AssertionError(f"nothing moves, and the run has not ended: {stuck[:20]}")
         if self.leave_when_waiting:
             self._over.set_result(None)
-
-
-# --- actions that are nothing but records ---------------------------------------------------------------------
-
-
-def _start_node(state: RunState, action: StartNode) -> Sequence[ev.Event]:
-    instance = state.instances[action.path]
-    node = instance.node
-    assert node is not None
-    started = ev.NodeStart(path=action.path, kind=node.kind.value, definition_sha256=node.digest)
-    if instance.parent is state.root and instance.role in (Role.NODE, Role.LOOP):
-        title = node.title if isinstance(node.title, str) else ""
-        return ev.PhaseStart(phase=action.path, title=title), started
-    return (started,)
-
-
-def finish_node(state: RunState, action: FinishNode) -> Sequence[ev.Event]:
-    """The records of the end of a node."""
-    instance = state.instances[action.path]
-    node = instance.node
-    assert node is not None
-    ended = ev.NodeEnd(
-        path=action.path,
-        status=action.status,
-        reason=action.reason,
-        outputs=instance.outputs if instance.outputs and instance.is_leaf and not instance.works else {},
-        edited=bool(instance.digest) and instance.digest != node.digest,
-    )
-    if instance.parent is state.root and not node.kind.leaf and instance.role in (Role.NODE, Role.LOOP):
-        return ended, ev.PhaseComplete(phase=action.path, status=action.status)
-    return (ended,)
-
-
-def _wait_for_retry(_: RunState, action: WaitForRetry) -> Sequence[ev.Event]:
-    until = clock.now() + dt.timedelta(seconds=action.delay_s)
-    if action.until_s is not None:
-        until = dt.datetime.fromtimestamp(action.until_s, dt.UTC)
-    return (ev.RetryWait(path=action.path, attempt=action.attempt, until=until),)
-
-
-def _wait_for_loop(_: RunState, action: WaitForLoop) -> Sequence[ev.Event]:
-    until = clock.now() + dt.timedelta(seconds=action.delay_s)
-    return (ev.LoopDelay(path=action.path, index=action.index, until=until),)
-
-
-def _end_run(state: RunState, action: EndRun) -> Sequence[ev.Event]:
-    duration = state.active_s(clock.now().timestamp())
-    return (ev.WorkflowEnd(status=action.status, reason=action.reason, duration_s=round(duration, 3)),)
-
-
-def _complete_pause(_: RunState, action: CompletePause) -> Sequence[ev.Event]:
-    return (ev.WorkflowPause(active=action.active),)
-
-
-_RECORDS: dict[type, Callable[[RunState, object], Sequence[ev.Event]]] = {
-    StartNode: _start_node,
-    FinishNode: finish_node,
-    WaitForRetry: _wait_for_retry,
-    WaitForLoop: _wait_for_loop,
-    EndRun: _end_run,
-    CompletePause: _complete_pause,
-}  # type: ignore[dict-item]
-
-
-def status_of(state: RunState) -> RunStatus:
-    """The status when this driver has stopped."""
-    return state.status

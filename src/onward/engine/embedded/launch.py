@@ -28,10 +28,10 @@ from onward.model.status import RunStatus, Status
 from onward.state.fold import fold
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
-from onward.store.lock import Lock, this_process
 from onward.store.locate import store_for_file
+from onward.store.lock import Lock, this_process
 from onward.store.runs import Store
-from onward.tasks.context import RunContext, context_of
+from onward.tasks.context import RunContext
 from onward.tasks.keeper_link import KeeperLink
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _run_of_broken_file(
     here = options.file.resolve()
     for folder in store_for_file(options.file, options.store).runs():
         if Path(stored_plan(folder).file) == here and stored_plan(folder).checkpoint is not None:
-            text = f"the state file {path} cannot be read ({error.message}); going on from the journal of {folder.run_id}"
+            text = f"the state file {path} cannot be read ({error.message}); the journal of {folder.run_id} is used"
             observer.message("warning", text)
             return folder
     raise error
@@ -308,11 +308,19 @@ def _nothing_to_do(options: ResumeOptions, opened: Opened, observer: Observer) -
 
 def _first_events(options: ResumeOptions, opened: Opened, observer: Observer) -> list[ev.Event]:
     """What this driver records before anything moves: repairs, that it goes on, what is set aside."""
-    from onward.recovery.artifacts import overrides_for_artifacts
+    from onward.recovery.artifacts import check_artifacts
 
     state = opened.state
-    overrides = overrides_for_artifacts(state, opened.folder, observer.message, keep_different=options.yes)
-    overrides += [_rerun(state, path) for path in options.rerun]
+    directory = Path(opened.plan.file).parent / opened.plan.directory
+    overrides: list[ev.Event] = [_rerun(state, path) for path in options.rerun]
+    overrides += check_artifacts(
+        state,
+        directory,
+        opened.folder.run_id,
+        observer.message,
+        keep_different=options.yes,
+        again=frozenset(options.rerun),
+    )
     tell_what_is_kept(state, opened.changes, options.variables, observer.message)
     events: list[ev.Event] = list(opened.notes)
     if opened.previous is not None:
@@ -351,14 +359,7 @@ def _rerun(state: RunState, path: str) -> ev.Override:
 
 
 def _context(folder: RunFolder, plan: Plan, adapter: str | None) -> RunContext:
-    return context_of(
-        plan,
-        run=folder.run_id,
-        folder=folder.root,
-        values=folder.values,
-        environment=os.environ,
-        adapter=adapter,
-    )
+    return RunContext.of(plan, folder, os.environ, adapter=adapter)
 
 
 def _state_file(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from onward import clock
 from onward.engine.observer import Observer
-from onward.errors import StateError
+from onward.errors import StateError, WorkflowCheckpointError
 from onward.journal.writer import Journal
 from onward.mirrors.state_file import StateFile
 from onward.model.events import Event
@@ -31,32 +31,41 @@ class Mirroring:
         self._state_file = state_file
         self._observer = observer
         self._cache_failed = False
+        self._told = False
         self._uncached = 0
         self._cache_due = 0.0
 
     def begin(self, *, fresh: bool) -> None:
         """Write every mirror for the first time. Raises `WorkflowCheckpointError` where that cannot be done."""
         if self._state_file is not None:
-            self._warn(self._state_file.begin(fresh=fresh))
+            self._state_file.begin(fresh=fresh)
 
     def changed(self, state: RunState, events: Sequence[Event], journal: Journal) -> None:
         """Called after each flush."""
-        if self._state_file is not None:
-            self._warn(self._state_file.changed(events))
+        self._bring_up_to_date(state, events)
         self._uncached += len(events)
         if self._uncached >= CACHE_AFTER_EVENTS and clock.monotonic() >= self._cache_due:
             self._write_cache(state, journal)
 
     def close(self, state: RunState, journal: Journal) -> None:
         """Called once, when the driver stops in good order."""
-        if self._state_file is not None:
-            self._warn(self._state_file.catch_up())
+        self._bring_up_to_date(state, None)
         if self._uncached:
             self._write_cache(state, journal)
 
-    def _warn(self, warning: str | None) -> None:
-        if warning is not None:
-            self._observer.message("warning", warning)
+    def _bring_up_to_date(self, state: RunState, events: Sequence[Event] | None) -> None:
+        """A state file that cannot be written any more is told once, and harms nothing: the journal is the truth."""
+        if self._state_file is None:
+            return
+        try:
+            if events is None:
+                self._state_file.close(state)
+            else:
+                self._state_file.changed(state, events)
+        except WorkflowCheckpointError as error:
+            if not self._told:
+                self._told = True
+                self._observer.message("warning", str(error))
 
     def _write_cache(self, state: RunState, journal: Journal) -> None:
         begun = clock.monotonic()

@@ -1,0 +1,373 @@
+"""The driver's hands: actions that need the world become requests to the keeper, and answers become events.
+
+Programs run under the keeper, calls in warm workers; both outlive this process. What an earlier driver left running
+is found by its folder and waited for (`attach`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from onward.engine.embedded.leftovers import Leftovers
+from onward.engine.embedded.workers import Workers
+from onward.engine.observer import Observer
+from onward.errors import OnwardError, StateError, TaskError
+from onward.model import events as ev
+from onward.model.actions import (
+    Action,
+    AskCondition,
+    ExpireGate,
+    FinishNode,
+    OpenGate,
+    ReadItems,
+    Validate,
+)
+from onward.model.nodes import Approve
+from onward.model.status import Outcome, Where
+from onward.state.fold import withdraw
+from onward.state.instance import Instance
+from onward.state.run_state import RunState
+from onward.store.folder import RunFolder
+from onward.tasks.attempt_folder import Exit, lock_attempt
+from onward.tasks.conditions import Interrupted
+from onward.tasks.context import RunContext
+from onward.tasks.keeper_link import (
+    Blocked,
+    CallEnded,
+    CallRequest,
+    Exited,
+    KeeperLink,
+    KeeperLost,
+    ProgramRequest,
+    WorkerEnded,
+)
+from onward.tasks.leaf import Leaves
+from onward.tasks.prepare import Prepared
+
+PAUSED = "paused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """An attempt that is about to begin: its record, and what to start once that is on disk (None: it cannot be)."""
+
+    event: ev.AttemptStart
+    marker: str = ""
+    prepared: Prepared | None = None
+    problem: TaskError | None = None
+    left_over: bool = False
+
+
+Happened = Callable[..., None]
+
+
+class Work:
+    """Everything that runs for one driver."""
+
+    def __init__(
+        self, state: RunState, context: RunContext, folder: RunFolder, link: KeeperLink, observer: Observer
+    ) -> None:
+        self._state = state
+        self._context = context
+        self._folder = folder
+        self._link = link
+        self._observer = observer
+        self._leaves = Leaves(state, context)
+        self._running: dict[str, Begun] = {}
+        self._paths: dict[str, str] = {}
+        self._commands: dict[str, asyncio.Future[Exit]] = {}
+        self._errands: set[asyncio.Task[None]] = set()
+        self._stopping: dict[str, str] = {}
+        self._happened: Happened = lambda *_: None
+        self._fail: Callable[[BaseException], None] = lambda _: None
+        self._workers = Workers(link, folder, context, self._call_ended)
+        self._leftovers = Leftovers(folder, context.run, self._leftover_ended)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything runs whose end will be told."""
+        return bool(self._running or self._errands or self._commands or self._leftovers.busy)
+
+    def connect(
+        self, loop: asyncio.AbstractEventLoop, happened: Happened, fail: Callable[[BaseException], None]
+    ) -> None:
+        """From here on answers are told to `happened`, and what makes going on impossible to `fail`."""
+        self._happened, self._fail = happened, fail
+        loop.add_reader(self._link.fileno(), self._hear_keeper)
+
+    def disconnect(self) -> None:
+        """Leave everything to the keeper."""
+        asyncio.get_running_loop().remove_reader(self._link.fileno())
+        for errand in self._errands:
+            errand.cancel()
+        self._workers.close()
+        self._leftovers.close()
+
+    # --- attempts ---------------------------------------------------------------------------------------------
+
+    def prepare(self, path: str, attempt: int) -> Begun:
+        """Work out what an attempt needs; its values are those of this moment."""
+        instance = self._state.instances[path]
+        try:
+            prepared = self._leaves.prepare(instance, attempt)
+        except TaskError as error:
+            event = ev.AttemptStart(path=path, attempt=attempt, definition_sha256=_digest(instance))
+            return Begun(event=event, problem=error)
+        return Begun(event=prepared.event, marker=prepared.marker, prepared=prepared)
+
+    def begin(self, begun: Begun) -> None:
+        """Start an attempt whose record is on disk."""
+        path, attempt = begun.event.path, begun.event.attempt
+        if begun.prepared is None:
+            assert begun.problem is not None
+            self._happened(_could_not_start(path, attempt, begun.problem, final=True))
+            return
+        self._running[path] = begun
+        try:
+            request = begun.prepared.request()
+            self._paths[request.id] = path
+            if isinstance(request, CallRequest):
+                self._workers.call(request)
+            else:
+                self._start(request)
+        except (TaskError, StateError) as error:
+            self._forget(path)
+            if isinstance(error, TaskError) and not isinstance(error, KeeperLost):
+                self._happened(_could_not_start(path, attempt, error, final=True))
+            else:
+                self._fail(error)
+
+    def _start(self, request: ProgramRequest) -> None:
+        self._link.start(request, lock_attempt(request.folder))
+
+    def stop(self, path: str, reason: str) -> None:
+        """End the running attempt of a leaf; its `AttemptEnd` follows."""
+        begun = self._running.get(path)
+        self._stopping[path] = reason
+        if begun is None:
+            return
+        if begun.left_over:
+            self._leftovers.stop(path)
+        elif begun.marker and not self._workers.stop(begun.marker):
+            self._link.stop(begun.marker, reason="stop")
+
+    def stop_all(self, reason: str) -> None:
+        """End everything that runs: attempts are interrupted, commands of conditions are asked again later."""
+        for path in self._running:
+            if path not in self._stopping:
+                self.stop(path, reason)
+        for marker in self._commands:
+            self._link.stop(marker, reason="stop")
+
+    def _hear_keeper(self) -> None:
+        try:
+            for message in self._link.receive():
+                self._take(message)
+            if self._link.lost:
+                asyncio.get_running_loop().remove_reader(self._link.fileno())
+                self._keeper_lost()
+        except Exception as error:  # noqa: BLE001 - a callback of the loop: whatever it is ends the drive
+            self._fail(error)
+
+    def _take(self, message: object) -> None:
+        match message:
+            case Exited(id=id, exit=exit):
+                command = self._commands.pop(id, None)
+                if command is not None:
+                    if not command.done():
+                        command.set_result(exit)
+                else:
+                    self._attempt_ended(id, exit)
+            case WorkerEnded():
+                self._workers.ended(message)
+            case Blocked(error=error):
+                text = f"the output of a task cannot be written: {error}"
+                self._fail(StateError(text, help="free space, then `onward resume`"))
+            case _:
+                pass
+
+    def _call_ended(self, ended: CallEnded) -> None:
+        self._attempt_ended(ended.id, ended.exit)
+
+    def _attempt_ended(self, id: str, exit: Exit) -> None:
+        path = self._paths.get(id)
+        begun = self._running.get(path) if path is not None else None
+        if path is None or begun is None:
+            return
+        reason = self._stopping.get(path)
+        self._forget(path)
+        try:
+            event = self._leaves.collect(self._state.instances[path], exit, reason)
+        except StateError as error:
+            self._fail(error)
+            return
+        self._happened(event)
+
+    def _forget(self, path: str) -> None:
+        begun = self._running.pop(path, None)
+        self._stopping.pop(path, None)
+        if begun is not None:
+            self._paths.pop(begun.marker, None)
+
+    def _keeper_lost(self) -> None:
+        """The keeper was killed: its tasks lost their output, and most ended by that. They count as interrupted."""
+        lost = list(self._running)
+        self._observer.message("warning", f"the process that looks after tasks was killed; interrupted: {len(lost)}")
+        self._fail(
+            KeeperLost(
+                "the process that looks after this run's tasks was killed",
+                help=f"`onward resume {self._context.run}` sweeps what is left of them and goes on",
+            )
+        )
+
+    # --- what an earlier driver left ----------------------------------------------------------------------------
+
+    def attach(self, leaves: Sequence[Instance]) -> None:
+        """Find out about attempts without a recorded end: ended meanwhile, still running, or lost."""
+        for instance in leaves:
+            event = ev.AttemptStart(path=instance.path, attempt=instance.attempt)
+            marker = self._leaves.marker(instance)
+            self._running[instance.path] = Begun(event=event, marker=marker, left_over=True)
+            self._paths[marker] = instance.path
+            word = self._leftovers.look(instance.path, instance.attempt, marker, self._leaves.is_call(instance))
+            self._observer.message("note", f"`{instance.path}`: {word}")
+
+    def _leftover_ended(self, path: str, marker: str, exit: Exit | None) -> None:
+        if exit is not None:
+            self._attempt_ended(marker, exit)
+            return
+        begun = self._running[path]
+        reason = self._stopping.get(path)
+        self._forget(path)
+        self._happened(
+            ev.AttemptEnd(
+                path=path,
+                attempt=begun.event.attempt,
+                outcome=Outcome.INTERRUPTED,
+                error=reason or "interrupted",
+            )
+        )
+
+    # --- everything else ----------------------------------------------------------------------------------------
+
+    def perform(self, action: Action) -> None:
+        """Answer an action that is no attempt; the answer comes as an event."""
+        match action:
+            case AskCondition():
+                self._errand(self._ask(action))
+            case Validate():
+                self._errand(self._validate(action))
+            case ReadItems():
+                self._errand(self._read_items(action))
+            case FinishNode():
+                self._answer(action.path, partial(self._finish, action))
+            case OpenGate():
+                self._answer(action.path, partial(self._open_gate, action))
+            case ExpireGate(path):
+                self._expire(path)
+            case _:
+                raise AssertionError(f"no hand for {action}")
+
+    def _errand(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._errands.add(task)
+        task.add_done_callback(self._errand_done)
+
+    def _errand_done(self, task: asyncio.Task[None]) -> None:
+        self._errands.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            error = task.exception()
+            assert error is not None
+            self._fail(error)
+
+    def _answer(self, path: str, make: Callable[[], Sequence[ev.Event]]) -> None:
+        try:
+            self._happened(*make())
+        except TaskError as error:
+            self._happened(
+                ev.ConditionAsked(path=path, where=Where.ARTIFACTS, result=False, detail=error.message)
+            )
+
+    async def _ask(self, action: AskCondition) -> None:
+        asker = self._state.instances[action.asker]
+        if action.where is Where.ARTIFACTS:
+            self._answer(action.path, partial(self._have_artifacts, asker))
+            return
+        try:
+            answer = await self._leaves.ask(asker, action.where, action.conditions, self._command)
+        except Interrupted:
+            self._state_again(action.asker)
+            return
+        self._happened(
+            ev.ConditionAsked(
+                path=action.path,
+                where=action.where,
+                result=answer.result,
+                detail=answer.detail,
+                error=answer.error,
+            )
+        )
+
+    def _have_artifacts(self, instance: Instance) -> Sequence[ev.Event]:
+        self._leaves.gather(instance)
+        return (ev.ConditionAsked(path=instance.path, where=Where.ARTIFACTS, result=True),)
+
+    def _state_again(self, path: str) -> None:
+        """A question that was not answered is asked again when work may go on."""
+        withdraw(self._state, path)
+        self._happened()
+
+    async def _validate(self, action: Validate) -> None:
+        raise AssertionError(f"validators are refused at load: {action}")
+
+    async def _read_items(self, action: ReadItems) -> None:
+        raise AssertionError(f"loops are refused at load: {action}")
+
+    async def _command(self, request: ProgramRequest) -> Exit:
+        """Run a command of a condition under the keeper."""
+        future: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        self._commands[request.id] = future
+        try:
+            os.makedirs(request.folder, mode=0o700, exist_ok=True)
+            self._start(request)
+        except BaseException:
+            self._commands.pop(request.id, None)
+            raise
+        return await future
+
+    def _finish(self, action: FinishNode) -> Sequence[ev.Event]:
+        from onward.engine.embedded.records import finish_node
+
+        instance = self._state.instances[action.path]
+        gathered = self._leaves.gather(instance)
+        return finish_node(self._state, action, gathered)
+
+    # --- gates --------------------------------------------------------------------------------------------------
+
+    def _open_gate(self, action: OpenGate) -> Sequence[ev.Event]:
+        raise AssertionError(f"gates are refused at load: {action}")
+
+    def _expire(self, path: str) -> None:
+        instance = self._state.instances[path]
+        work = instance.node.work if instance.node is not None else None
+        choice = work.on_timeout if isinstance(work, Approve) else "stop"
+        if choice == "pause":
+            gate = self._state.gates[path]
+            import msgspec
+
+            self._happened(msgspec.structs.replace(gate, seq=0, expires_at=None))
+        else:
+            self._happened(ev.GateDecision(path=path, choice=choice, by="time limit"))
+
+
+def _digest(instance: Instance) -> str:
+    return instance.node.digest if instance.node is not None else ""
+
+
+def _could_not_start(path: str, attempt: int, error: OnwardError, *, final: bool) -> ev.AttemptEnd:
+    return ev.AttemptEnd(path=path, attempt=attempt, outcome=Outcome.ERROR, error=error.message, final=final)
