@@ -192,8 +192,7 @@ def check_regex(scene: Scene, form: Regex, tree: Tree, at: At) -> None:
             re.compile(tree.text)
     except (re.error, OverflowError, RecursionError) as error:
         message = f"{quoted(tree.text)} is no regular expression: {error}"
-        help = "put it in single quotes, in which a backslash is a backslash" if "\\" in tree.text else None
-        scene.report("bad-regex", message, tree.place, at, help=help)
+        scene.report("bad-regex", message, tree.place, at, help="the rules are those of Python's `re`")
 
 
 def _filled(text: str) -> bool:

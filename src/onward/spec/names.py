@@ -103,13 +103,15 @@ def _variable_fault(name: str) -> str | None:
 
 def suggestion(rule: Rule, name: str) -> str | None:
     """A name that keeps the rule and looks like the given one, if there is one."""
+    if len(name) > LONGEST:
+        return None
     match rule:
         case Rule.VARIABLE:
             near = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
         case Rule.ENV | Rule.ARGUMENT:
             near = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
         case Rule.TASK | Rule.WORD:
-            near = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip("-_.")[:LONGEST]
+            near = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip("-_.")
     return near if near and near != name and fault(rule, near) is None else None
 
 

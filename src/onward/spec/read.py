@@ -129,7 +129,7 @@ def _place(file: str, line: int, column: int) -> Place:
 class _Frame:
     """A list or mapping that is being read."""
 
-    __slots__ = ("anchor", "before", "broken", "height", "is_key", "key", "merges", "pairs", "place", "values")
+    __slots__ = ("anchor", "before", "broken", "height", "is_key", "key", "merges", "odd", "pairs", "place", "values")
 
     def __init__(self, place: Place, mapping: bool, anchor: str | None, before: int, is_key: bool) -> None:
         self.place = place
@@ -142,6 +142,9 @@ class _Frame:
         self.is_key = is_key
         self.merges = False
         self.broken = False
+        """the mapping is a `{{reference}}` without quotes"""
+        self.odd = False
+        """a key of the mapping is no text"""
 
 
 class _Builder:
@@ -226,7 +229,7 @@ class _Builder:
             parent = self.stack[-1]
             parent.height = max(parent.height, frame.height + 1)
         if frame.is_key:
-            self.stack[-1].key = Scalar(text=f"\x00{self.count}", place=frame.place)
+            self.stand_in(self.stack[-1], frame.place)
         else:
             self.add(node)
 
@@ -238,7 +241,8 @@ class _Builder:
             line = self.lines[frame.place.line - 1]
             text = line[frame.place.column - 1 : end.column if end.line == frame.place.line - 1 else None]
             return Scalar(text=text, place=frame.place, plain=False)
-        return Mapping(entries=self.entries(frame.pairs, frame.merges), place=frame.place)
+        pairs = [entry for entry in frame.pairs if entry.key.text] if frame.odd else frame.pairs
+        return Mapping(entries=self.entries(pairs, frame.merges), place=frame.place)
 
     def alias(self, event: Any) -> None:
         place = self.place(event)
@@ -278,13 +282,19 @@ class _Builder:
     def take_key(self, frame: _Frame, node: Tree) -> None:
         if not isinstance(node, Scalar):
             self.key_that_is_no_text(frame, node.place)
-            node = Scalar(text=f"\x00{self.count}", place=node.place)
+            self.stand_in(frame, node.place)
         elif not node.text:
-            self.report("bad-key", "a key is missing before the colon", node.place)
-            node = Scalar(text=f"\x00{self.count}", place=node.place)
-        frame.key = node
-        if node.plain and node.text == "<<":
-            frame.merges = True
+            self.report("bad-key", "a key is empty", node.place)
+            self.stand_in(frame, node.place)
+        else:
+            frame.key = node
+            if node.plain and node.text == "<<":
+                frame.merges = True
+
+    def stand_in(self, frame: _Frame, place: Place) -> None:
+        """Take an odd key as one that is left out when the mapping is finished."""
+        frame.odd = True
+        frame.key = Scalar(text="", place=place)
 
     def key_that_is_no_text(self, frame: _Frame, place: Place) -> None:
         """`{{name}}` without quotes reaches us as a mapping whose key is a mapping."""

@@ -119,7 +119,7 @@ def _colon_in_value(seen: Seen) -> Fault | None:
         return None
     found = _KEY.match(seen.text)
     if found is None or found.end() > seen.column or found["value"] in "'\"|>":
-        help = "indent keys that belong together by the same number of spaces"
+        help = "keys that belong together are indented alike; a key on the line above needs a colon"
         return Fault("yaml", "a key cannot stand here: the text above it is a value already", *_at(seen), help)
     message = "a plain value cannot contain `: ` (colon and space)"
     help = f"use quotes, or `{found['key']}: |` and the text on the next line"
@@ -210,6 +210,8 @@ def _after_quotes(seen: Seen) -> Fault | None:
 
 def _indentation(seen: Seen) -> Fault | None:
     if "block mapping" not in seen.while_ and "block collection" not in seen.while_:
+        return None
+    if seen.context == _at(seen):
         return None
     what = "list" if "collection" in seen.while_ else "mapping"
     line, column = seen.context or _at(seen)
