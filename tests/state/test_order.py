@@ -298,3 +298,30 @@ def test_an_interrupted_leaf_follows_on_resume():
     assert interrupted(OnResume.CHECK, True).started == ["b"]
     assert interrupted(OnResume.CHECK, False).started == ["a", "b"]
     assert interrupted(OnResume.ASK, True).state.status == "waiting"
+
+
+@pytest.mark.parametrize("late", ["before", "after", "skip_if"])
+def test_an_answer_that_comes_after_the_end_of_its_node_decides_nothing(late):
+    members = (leaf("a"), leaf("b", **{late: (YES,)}))
+    s = Simulation(plan(parallel("g", *members, fail_fast=True), on_failure=Then.STOP), fails("g/a")).begin()
+    while not any(isinstance(e, ev.ConditionAsked) for e in s.pending):
+        s.step()
+    held = next(e for e in s.pending if isinstance(e, ev.ConditionAsked))
+    s.pending.remove(held)
+    s.run()
+    assert s.end == "failed"
+    s.record(held)
+    s.run()
+    assert sum(isinstance(e, ev.NodeEnd) and e.path == "g/b" for e in s.events) == 1
+    assert s.statuses()["g/b"] == "cancelled"
+
+
+def test_an_answer_to_a_cancelled_node_that_has_not_ended_yet_does_not_bring_it_back():
+    s = Simulation(plan(leaf("a", before=(YES,)))).begin()
+    s.step()
+    (answer,) = s.pending
+    s.pending = []
+    s.record(ev.CancelRequest(reason="no"))
+    s.record(answer)
+    s.run()
+    assert (s.started, s.end) == ([], "cancelled")

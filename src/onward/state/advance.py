@@ -396,8 +396,8 @@ def _after_member(state: RunState, group: Instance, child: Instance) -> None:
     if group.stopped is not None and node.fail_fast and not group.asked & Asked.CUT:
         cut(state, group, f"stopped: {group.stopped}")
         return
-    for dependent in node.members if not group.asked & Asked.CUT else ():
-        if child.node is not None and child.node.name in dependent.needs:
+    if child.node is not None and not group.asked & Asked.CUT:
+        for dependent in state.dependents(node).get(child.node.name, ()):
             other = state.child(group, dependent)
             if other.stage is Stage.NEW and _needs_met(state, group, dependent, other):
                 reach(state, other, group)

@@ -65,7 +65,11 @@ def settle(state: RunState) -> None:
 
 
 def issue(state: RunState, action: Action) -> None:
-    """The engine works on `action`, whose outcome will be an event; forgotten in a crash, then asked for again."""
+    """The engine works on `action`, whose outcome will be an event; forgotten in a crash, then asked for again.
+
+    An action that is nothing but a record (and `BeginAttempt`, whose record comes first) needs no such mark: its event
+    must be folded before `decide` is asked again.
+    """
     match action:
         case AskCondition(asker=path):
             pass
@@ -101,9 +105,13 @@ def wake(state: RunState, now: float) -> None:
         _, _, path = heapq.heappop(state.timers)
         _timer_due(state, state.instances[path], now)
     active = state.active_s(now)
-    while state.deadlines and state.deadlines[0][0] <= active:
+    while state.deadlines and state.deadlines[0][0] <= active + _ROUNDING_S:
         _, _, path = heapq.heappop(state.deadlines)
         _deadline_due(state, state.instances[path])
+
+
+_ROUNDING_S = 0.001
+"""active time is a difference of moments: a due time that was worked out of it may miss by the last digits"""
 
 
 def _timer_due(state: RunState, instance: Instance, now: float) -> None:
@@ -347,6 +355,8 @@ def _break(instance: Instance, reason: str) -> None:
 
 def _validation(state: RunState, event: ev.Validation) -> None:
     instance = _touched(state, event.path)
+    if _is_late(instance):
+        return
     failed = [check for check in event.checks if not check.passed]
     if not failed:
         instance.stage = Stage.VALID
@@ -373,12 +383,23 @@ def _condition_asked(state: RunState, event: ev.ConditionAsked) -> None:
         _round_condition(state, event)
         return
     instance = _touched(state, event.path)
+    if _is_late(instance, gathering=event.where is Where.ARTIFACTS):
+        if state.live and not instance.ended:
+            progress(state, instance)
+        return
     if event.error:
         _break(instance, event.detail)
     else:
         _answer(instance, event)
     if state.live:
         progress(state, instance)
+
+
+def _is_late(instance: Instance, *, gathering: bool = False) -> bool:
+    """Whether an answer comes after its node was ended or cancelled: then it decides nothing any more."""
+    if instance.ending is not None or instance.ended:
+        return True
+    return instance.stage is Stage.CLOSED and not gathering
 
 
 def _answer(instance: Instance, event: ev.ConditionAsked) -> None:

@@ -40,12 +40,18 @@ def forget_failures(state: RunState, below: Instance | None = None) -> None:
     for instance in list(state.instances.values()):
         if below is not None and (instance is below or not _is_below(instance.path, prefix)):
             continue
-        parent = instance.parent
-        if parent is not None and parent.stage is Stage.ENDED and parent is not below:
+        around = _node_around(instance)
+        if around is not None and around.stage is Stage.ENDED and around is not below:
             continue
         if _has_failed(instance):
             reset(state, instance)
             _reset_below(state, f"{instance.path}/@on-failure" if instance.path else "@on-failure")
+
+
+def _node_around(instance: Instance) -> Instance | None:
+    """The node that `instance` belongs to: a section has no end of its own, its owner has."""
+    parent = instance.parent
+    return parent.parent if parent is not None and parent.role is Role.SECTION else parent
 
 
 def _has_failed(instance: Instance) -> bool:

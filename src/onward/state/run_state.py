@@ -86,6 +86,7 @@ class RunState:
         self.done_leaves = 0
         self.ticket = 0
         self.live = False
+        self._dependents: dict[str, dict[str, list[Node]]] = {}
         self.notes: list[str] = []
 
     # --- places in the tree -------------------------------------------------------------------------------
@@ -141,6 +142,16 @@ class RunState:
             return self.section(parent, name)
         node = self.index.get(static_child(parent, name)) if parent.node is not None else None
         return self._add(Instance(path, node, parent, Role.LOOP if node and node.loop else Role.NODE))
+
+    def dependents(self, group: Node) -> dict[str, list[Node]]:
+        """For a `parallel`: name of a member -> the members that need it."""
+        found = self._dependents.get(group.path)
+        if found is None:
+            found = self._dependents[group.path] = {}
+            for member in group.members:
+                for name in member.needs:
+                    found.setdefault(name, []).append(member)
+        return found
 
     def scope(self, instance: Instance) -> Instance:
         """The instance that holds the variables visible at `instance`: an `include` node, or the root."""
