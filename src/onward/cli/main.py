@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module, what it does in one line); in the order in which help lists them
+    "status": ("onward.cli.status", "What is done, running, waiting and left; what to do next"),
+    "runs": ("onward.cli.runs", "The runs of the store, newest first"),
+    "logs": ("onward.cli.logs", "What tasks wrote"),
+    "show": ("onward.cli.show", "The record of a node: attempts, results, artifacts, why it ran or was kept"),
+    "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
+    "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),
 }
 
 EXIT_USAGE = 2

@@ -8,7 +8,8 @@ they are reached.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from onward.model.nodes import Kind, Node
 from onward.model.status import Status
@@ -19,8 +20,7 @@ from onward.state.run_state import RunState
 Steps = Iterable[Sequence[Node]]
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Leaves in all, and those that are done."""
 
     total: int = 0

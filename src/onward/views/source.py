@@ -98,9 +98,9 @@ class Source:
         )
 
     def task_lives(self, path: str, attempt: int) -> bool:
-        """Whether an attempt still runs, driver or no driver: its keeper holds the lock of the attempt."""
+        """Whether an attempt still runs, driver or no driver: its keeper then holds the lock of its folder."""
         try:
-            descriptor = os.open(f"{self.folder.attempt_path(path, attempt)}/lock", os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self.folder.attempt_path(path, attempt), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
             return False
         try:
