@@ -173,6 +173,7 @@ class _Loader:
         height = self.heights.get(included.path, 1) + 1
         if len(self.chain) + height - 1 > DEEPEST_INCLUDE + 1:
             self.too_deep(document, use)
+            return
         self.heights[document.path] = max(self.heights[document.path], height)
         self.weights[document.path] += self.weights.get(included.path, 0)
         if self.weights[document.path] > MOST_NODES:

@@ -302,8 +302,10 @@ class _Builder:
         start = frame.place.column - 1
         if line.startswith("{{", start):
             frame.broken = True
-            message, help = quoted_reference(line, start)
-            self.report("unquoted-reference", message, frame.place, help=help)
+            # As the key of a block mapping the same braces are met twice.
+            if not self.problems or self.problems[-1].place != frame.place:
+                message, help = quoted_reference(line, start)
+                self.report("unquoted-reference", message, frame.place, help=help)
         else:
             self.report("bad-key", "a key must be text, not a list or a mapping", place)
 

@@ -25,6 +25,8 @@ _NAME = r"[^\W_][\w-]*"
 _PATH = rf"(?:{_NAME}|\[{_STRING}\])(?:\.{_NAME}|\[[0-9]+\]|\[{_STRING}\])*"
 _FILTERS = rf"(?:\s*\|\s*(?:json|path|fence|default\s+{_STRING}))*"
 _REFERENCE = re.compile(rf"\{{\{{\s*{_PATH}{_FILTERS}\s*\}}\}}")
+_LITERAL = rf"\{{\{{\s*{_STRING}\s*\}}\}}"
+_BRACES = re.compile(rf"{_LITERAL}|(?P<reference>{_REFERENCE.pattern})")
 _NODE = re.compile(_PATH)
 
 
@@ -32,10 +34,10 @@ def duration_s(text: str) -> float:
     """Seconds of `30s`, `5m`, `2h` or `3d`; ValueError for anything else."""
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise ValueError(text)
+        raise ValueError(f"no duration: {text}")
     seconds = int(match[1]) * SECONDS[match[2]]
     if seconds > LONGEST_S:
-        raise ValueError(text)
+        raise ValueError(f"no duration: {text}")
     return float(seconds)
 
 
@@ -45,20 +47,20 @@ def boolean(text: str) -> bool:
         return True
     if text == "false":
         return False
-    raise ValueError(text)
+    raise ValueError(f"no boolean: {text}")
 
 
 def whole(text: str) -> int:
     """A whole number from 0 in digits; ValueError for anything else."""
     if _WHOLE.fullmatch(text) is None:
-        raise ValueError(text)
+        raise ValueError(f"no whole number: {text}")
     return int(text)
 
 
 def number(text: str) -> float:
     """A number from 0 such as `2` or `1.5`; ValueError for anything else."""
     if _NUMBER.fullmatch(text) is None:
-        raise ValueError(text)
+        raise ValueError(f"no number: {text}")
     return float(text)
 
 
@@ -96,7 +98,7 @@ def data(tree: Tree) -> Json:
 
 def has_reference(text: str) -> bool:
     """Whether some `{{…}}` in the text fits the grammar of a reference (`format.md` 4.2)."""
-    return "{{" in text and _REFERENCE.search(text) is not None
+    return "{{" in text and any(found["reference"] for found in _BRACES.finditer(text))
 
 
 def is_reference(text: str) -> bool:

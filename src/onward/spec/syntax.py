@@ -68,15 +68,25 @@ def quoted_reference(line: str, start: int) -> tuple[str, str]:
 def _seen(error: Any, lines: list[str]) -> Seen:
     mark = getattr(error, "problem_mark", None)
     context = getattr(error, "context_mark", None)
-    at = mark or context
+    line, column = _inside(mark or context, lines)
     return Seen(
         what=getattr(error, "problem", None) or str(error).splitlines()[0],
         while_=getattr(error, "context", None) or "",
-        line=at.line if at else 0,
-        column=at.column if at else 0,
+        line=line,
+        column=column,
         context=(context.line, context.column) if context else None,
         lines=lines,
     )
+
+
+def _inside(mark: Any, lines: list[str]) -> tuple[int, int]:
+    """The position of a mark; what ends with the file is put to the end of its last line."""
+    if mark is None:
+        return 0, 0
+    last = len(lines) - 1
+    if mark.line > last:
+        return last, len(lines[last])
+    return mark.line, min(mark.column, len(lines[mark.line]))
 
 
 def _flow_value(text: str) -> str:
@@ -95,11 +105,13 @@ def _flow_value(text: str) -> str:
 def _tab(seen: Seen) -> Fault | None:
     indentation = len(seen.text) - len(seen.text.lstrip())
     tab = seen.text.find("\t", 0, indentation)
-    if tab < 0 and seen.character == "\t" and "start any token" in seen.what:
-        tab = seen.column
-    if tab < 0:
+    if tab >= 0:
+        message = "a tab in the indentation; YAML takes spaces only"
+    elif seen.character == "\t" and "start any token" in seen.what:
+        tab, message = seen.column, "a tab where YAML takes spaces only"
+    else:
         return None
-    return Fault("tab", "a tab in the indentation; YAML takes spaces only", seen.line, tab, "put spaces in its place")
+    return Fault("tab", message, seen.line, tab, "put spaces in its place")
 
 
 def _unquoted_reference(seen: Seen) -> Fault | None:
