@@ -31,7 +31,7 @@ from onward.store.folder import RunFolder
 from onward.store.locate import store_for_file
 from onward.store.lock import Lock, this_process
 from onward.store.runs import Store
-from onward.tasks.context import RunContext
+from onward.tasks.context import RunContext, context_of
 from onward.tasks.keeper_link import KeeperLink
 
 if TYPE_CHECKING:
@@ -359,7 +359,14 @@ def _rerun(state: RunState, path: str) -> ev.Override:
 
 
 def _context(folder: RunFolder, plan: Plan, adapter: str | None) -> RunContext:
-    return RunContext.of(plan, folder, os.environ, adapter=adapter)
+    return context_of(
+        plan,
+        run=folder.run_id,
+        folder=folder.root,
+        values=folder.values,
+        environment=os.environ,
+        adapter=adapter,
+    )
 
 
 def _state_file(

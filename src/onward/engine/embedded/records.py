@@ -19,9 +19,7 @@ from onward.model.actions import (
 )
 from onward.state.instance import Role
 from onward.state.run_state import RunState
-from onward.tasks.leaf import Gathered
-
-NOTHING = Gathered(outputs={})
+from onward.tasks.gather import NOTHING, Gathered
 
 
 def records_of(state: RunState, action: Action) -> Sequence[ev.Event] | None:

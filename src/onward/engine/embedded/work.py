@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from onward.engine.embedded.leftovers import Leftovers
+from onward.engine.embedded.records import finish_node
 from onward.engine.embedded.workers import Workers
 from onward.engine.observer import Observer
 from onward.errors import OnwardError, StateError, TaskError
@@ -27,15 +28,18 @@ from onward.model.actions import (
     ReadItems,
     Validate,
 )
-from onward.model.nodes import Approve
+from onward.model.nodes import Approve, Kind
 from onward.model.status import Outcome, Where
 from onward.state.fold import withdraw
 from onward.state.instance import Instance
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
 from onward.tasks.attempt_folder import Exit, lock_attempt
-from onward.tasks.conditions import Interrupted
+from onward.tasks.commands import Stopped
+from onward.tasks.conditions import ask
 from onward.tasks.context import RunContext
+from onward.tasks.environment import marker_of
+from onward.tasks.gather import gather
 from onward.tasks.keeper_link import (
     Blocked,
     CallEnded,
@@ -46,8 +50,8 @@ from onward.tasks.keeper_link import (
     ProgramRequest,
     WorkerEnded,
 )
-from onward.tasks.leaf import Leaves
-from onward.tasks.prepare import Prepared
+from onward.tasks.prepare import Prepared, prepare, prepared_before
+from onward.tasks.surroundings import Surroundings
 
 PAUSED = "paused"
 
@@ -77,7 +81,7 @@ class Work:
         self._folder = folder
         self._link = link
         self._observer = observer
-        self._leaves = Leaves(state, context)
+        self._around = Surroundings(state, context)
         self._running: dict[str, Begun] = {}
         self._paths: dict[str, str] = {}
         self._commands: dict[str, asyncio.Future[Exit]] = {}
@@ -114,7 +118,7 @@ class Work:
         """Work out what an attempt needs; its values are those of this moment."""
         instance = self._state.instances[path]
         try:
-            prepared = self._leaves.prepare(instance, attempt)
+            prepared = prepare(self._around, instance, attempt)
         except TaskError as error:
             event = ev.AttemptStart(path=path, attempt=attempt, definition_sha256=_digest(instance))
             return Begun(event=event, problem=error)
@@ -202,7 +206,8 @@ class Work:
         reason = self._stopping.get(path)
         self._forget(path)
         try:
-            event = self._leaves.collect(self._state.instances[path], exit, reason)
+            prepared = begun.prepared or prepared_before(self._around, self._state.instances[path])
+            event = prepared.collect(self._around, exit, stopped=reason)
         except StateError as error:
             self._fail(error)
             return
@@ -231,10 +236,11 @@ class Work:
         """Find out about attempts without a recorded end: ended meanwhile, still running, or lost."""
         for instance in leaves:
             event = ev.AttemptStart(path=instance.path, attempt=instance.attempt)
-            marker = self._leaves.marker(instance)
+            marker = marker_of(self._context.run, instance.path, instance.attempt)
             self._running[instance.path] = Begun(event=event, marker=marker, left_over=True)
             self._paths[marker] = instance.path
-            word = self._leftovers.look(instance.path, instance.attempt, marker, self._leaves.is_call(instance))
+            is_call = instance.node is not None and instance.node.kind is Kind.CALL
+            word = self._leftovers.look(instance.path, instance.attempt, marker, is_call)
             self._observer.message("note", f"`{instance.path}`: {word}")
 
     def _leftover_ended(self, path: str, marker: str, exit: Exit | None) -> None:
@@ -299,8 +305,8 @@ class Work:
             self._answer(action.path, partial(self._have_artifacts, asker))
             return
         try:
-            answer = await self._leaves.ask(asker, action.where, action.conditions, self._command)
-        except Interrupted:
+            answer = await ask(self._around, asker, action.conditions, action.where.value, self._command)
+        except Stopped:
             self._state_again(action.asker)
             return
         self._happened(
@@ -314,7 +320,7 @@ class Work:
         )
 
     def _have_artifacts(self, instance: Instance) -> Sequence[ev.Event]:
-        self._leaves.gather(instance)
+        gather(self._around, instance)
         return (ev.ConditionAsked(path=instance.path, where=Where.ARTIFACTS, result=True),)
 
     def _state_again(self, path: str) -> None:
@@ -341,10 +347,8 @@ class Work:
         return await future
 
     def _finish(self, action: FinishNode) -> Sequence[ev.Event]:
-        from onward.engine.embedded.records import finish_node
-
         instance = self._state.instances[action.path]
-        gathered = self._leaves.gather(instance)
+        gathered = gather(self._around, instance)
         return finish_node(self._state, action, gathered)
 
     # --- gates --------------------------------------------------------------------------------------------------

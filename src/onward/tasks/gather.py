@@ -1,0 +1,39 @@
+"""The end of a node → what is collected at it: artifacts, and the outputs of a container."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onward.model.values import Artifact, Value
+from onward.state.instance import Instance, Role
+from onward.tasks import artifacts
+from onward.tasks.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What was collected. `hand_off` is the path of the hand-off document, relative to the run's folder."""
+
+    artifacts: tuple[Artifact, ...] = ()
+    outputs: dict[str, Value]
+    hand_off: str | None = None
+
+
+NOTHING = Gathered(outputs={})
+
+
+def gather(around: Surroundings, instance: Instance) -> Gathered:
+    """Raises `TaskError` when an artifact or a value is missing."""
+    node = instance.node
+    assert node is not None
+    found: tuple[Artifact, ...] = ()
+    if node.artifacts and instance.role is not Role.LOOP:
+        folder = around.directories.of(instance)
+        found = artifacts.gather(around.resolver, instance, node.artifacts, folder)
+    outputs = {}
+    if not node.kind.leaf:
+        for output in node.values:
+            value = around.resolver.data(instance, output.value)
+            form = "text" if isinstance(value, str) else "json"
+            outputs[output.name] = around.context.values.to_value(form, value)
+    return Gathered(artifacts=found, outputs=outputs)
