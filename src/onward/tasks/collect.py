@@ -1,249 +1,276 @@
-"""How an attempt ended, and what lies in its folder → its `AttemptEnd`: outcome, text, outputs, metrics.
+"""How a process ended, and the files it left -> the end of its attempt as an event (`AttemptEnd`).
 
-Only what is small or used by somebody is read into memory. Values are put into the store, which flushes them before
-the event that names them.
+Values larger than the journal takes are handed to the store here, which has them on the disk before the event is.
+An attempt that went wrong leaves words for the next one in its folder.
 """
 
 from __future__ import annotations
 
-import math
-import os
-import signal
-from dataclasses import dataclass, field
-from typing import Any
+from hashlib import sha256
+from typing import Any, Protocol
 
 import msgspec
 
-from onward.errors import TaskError
-from onward.model.events import AttemptEnd
-from onward.model.nodes import Adapter, Kind, LeafOutput, Node
+from onward.model.events import AttemptEnd, AttemptStart
+from onward.model.nodes import Adapter, Kind, Node
 from onward.model.status import Outcome
 from onward.model.values import Value
-from onward.state.instance import Instance
+from onward.state.instance import NO_OUTPUTS
 from onward.store.values import INLINE_BYTES, Values
-from onward.tasks.attempt_folder import Exit, read_result
+from onward.tasks import endings
+from onward.tasks.attempt_folder import Exit
+from onward.tasks.exit_record import RESULT_FILE
 from onward.tasks.failures import Failure, in_words
-from onward.tasks.json_text import from_json, from_reply
-from onward.tasks.prepare import OUT_FOLDER
-from onward.tasks.replies import reply_of
+from onward.tasks.feedback import write_feedback
+from onward.tasks.insertion import lines_of
+from onward.tasks.json_text import from_json, from_reply, to_json
+from onward.tasks.output_files import check_text, read_text_bytes, read_whole, tail
+from onward.tasks.replies import Reply, read_reply
+from onward.tasks.schema import check_schema
+from onward.tasks.surroundings import Surroundings
 
-MOST_BYTES = 64 * 1024 * 1024
-STOPPED = "stop"
+METRICS = "metrics"
+UNUSED_TEXT_BYTES = 1024
+"""most bytes that are kept of a text that nothing refers to; its log has the rest"""
 
-
-@dataclass(slots=True)
-class _Result:
-    """What an attempt leaves. `problem`: why it does not fit."""
-
-    outputs: dict[str, Value] = field(default_factory=dict)
-    session: str | None = None
-    usage: dict[str, float] = field(default_factory=dict)
-    problem: str | None = None
-
-
-def collect(
-    instance: Instance,
-    attempt: int,
-    folder: str,
-    exit: Exit,
-    values: Values,
-    *,
-    adapter: Adapter | None = None,
-    stopped: str | None = None,
-) -> AttemptEnd:
-    """`stopped` is the reason for which the run itself ended the attempt: then it is interrupted, not failed."""
-    node = instance.node
-    assert node is not None
-    outcome, error = _outcome(exit, node, stopped)
-    result = _Result()
-    if outcome is not Outcome.INTERRUPTED:
-        _gather(result, node, folder, exit, values, adapter, worked=outcome is Outcome.OK)
-    if outcome is Outcome.OK and result.problem is not None:
-        outcome, error = Outcome.INVALID, result.problem
-    return AttemptEnd(
-        path=instance.path,
-        attempt=attempt,
-        outcome=outcome,
-        exit=exit.code,
-        signal=exit.signal,
-        error=error,
-        final=exit.code is None and exit.signal is None and exit.error is not None and exit.ended_by is None,
-        duration_s=round(exit.duration_s, 6),
-        usage=result.usage,
-        session=result.session,
-        stdout={"bytes": exit.out} if exit.out else None,
-        outputs=result.outputs,
-        metrics=_metrics(folder),
-    )
+_NO_TEXT = {"text": Value(type="text", bytes=0, value="")}
+_NULL = {"json": Value(type="json", bytes=4, value=None)}
+_decode = msgspec.json.Decoder().decode
 
 
-# --- outcome ----------------------------------------------------------------------------------------------------
+class Attempt(Protocol):
+    """What must be known of an attempt that ended."""
+
+    @property
+    def event(self) -> AttemptStart: ...
+    @property
+    def node(self) -> Node: ...
+    @property
+    def folder(self) -> str: ...
+    @property
+    def out(self) -> str: ...
+    @property
+    def adapter(self) -> Adapter | None: ...
 
 
-def _outcome(exit: Exit, node: Node, stopped: str | None) -> tuple[Outcome, str | None]:
-    if exit.ended_by == STOPPED or (stopped is not None and exit.ended_by is not None):
-        return Outcome.INTERRUPTED, stopped or "stopped"
-    if exit.ended_by == "timeout":
-        return Outcome.TIMEOUT, f"timed out after {node.timeout_s:g} s" if node.timeout_s else "timed out"
-    if exit.ended_by == "idle":
-        return Outcome.TIMEOUT, f"no output for {node.idle_s:g} s" if node.idle_s else "no output for too long"
-    if exit.signal is not None:
-        return Outcome.ERROR, f"killed by {exit.signal} ({_shell_code(exit.signal)})"
-    if exit.error is not None:
-        return Outcome.ERROR, exit.error
-    if exit.code:
-        return Outcome.ERROR, f"exit code {exit.code}"
-    return Outcome.OK, None
+def collect(around: Surroundings, attempt: Attempt, exit: Exit, stopped: str | None = None) -> AttemptEnd:
+    """The end of the attempt. Raises `StateError` when a result cannot be kept."""
+    return _Collection(around.context.values, attempt, exit, stopped).end()
 
 
-def _shell_code(name: str) -> str:
-    try:
-        return str(128 + signal.Signals[name])
-    except KeyError:
-        return "a signal"
+class _Collection:
+    """One ended attempt."""
 
+    def __init__(self, values: Values, attempt: Attempt, exit: Exit, stopped: str | None) -> None:
+        self._values = values
+        self._attempt = attempt
+        self._node = attempt.node
+        self._exit = exit
+        self._stopped = stopped
+        self._outputs: dict[str, Value] = {}
+        self._reply = Reply()
+        self._sha256: str | None = None
 
-# --- results ----------------------------------------------------------------------------------------------------
+    def end(self) -> AttemptEnd:
+        """What happened, then what is left of it."""
+        ending = endings.of(self._exit, self._node, self._stopped)
+        if self._node.kind is Kind.PROMPT:
+            ending = self._hear_agent(ending)
+        if ending.outcome is Outcome.OK:
+            ending = self._take_results()
+        elif self._node.kind is Kind.RUN and ending.started:
+            self._keep_text(wanted=False)
+        return self._event(ending)
 
+    # --- results ------------------------------------------------------------------------------------------
 
-def _gather(
-    result: _Result, node: Node, folder: str, exit: Exit, values: Values, adapter: Adapter | None, *, worked: bool
-) -> None:
-    """Text or JSON, then the declared outputs; of a failed attempt whatever can be had."""
-    try:
-        if node.kind is Kind.CALL:
-            if worked:
-                _gather_call(result, node, folder, exit, values)
+    def _take_results(self) -> endings.Ending:
+        try:
+            match self._node.kind:
+                case Kind.CALL:
+                    self._take_returned()
+                case Kind.PROMPT:
+                    self._take_reply()
+                case _:
+                    self._take_printed()
+        except Failure as error:
+            return endings.Ending(Outcome.INVALID, in_words(error))
+        return endings.OK
+
+    def _take_printed(self) -> None:
+        node = self._node
+        text = self._keep_text(wanted=node.referenced or node.wants_json or node.schema is not None)
+        if node.wants_json or node.schema is not None:
+            self._check(from_json(text or b"", "its output"))
+        for output in node.outputs:
+            self._take_output_file(output.name, output.form)
+
+    def _take_output_file(self, name: str, form: str) -> None:
+        what = f"the output `{name}`"
+        data = read_whole(f"{self._attempt.out}/{name}", what)
+        if data is None:
+            raise Failure("output-missing", f"{what} is missing", help=f'write it to "$ONWARD_OUT/{name}"')
+        check_text(data, what)
+        self._keep_output(name, form, from_json(data, what) if form == "json" else data.decode().removesuffix("\n"))
+
+    def _take_returned(self) -> None:
+        text = self._returned_text()
+        if text == "null" and self._node.schema is None and not self._node.outputs:
+            self._outputs = _NULL
             return
-        text = _text(node, folder, exit, needed=worked)
-        if text is not None and adapter is not None:
-            reply = reply_of(adapter, text)
-            result.session, result.usage = reply.session, reply.usage
-            text = reply.text
-        if text is not None:
-            result.outputs["text"] = values.to_value("text", text)
-        if worked:
-            _gather_outputs(result, node, folder, text, values)
-    except TaskError as error:
-        result.problem = in_words(error)
+        value = from_json(text, "the return value")
+        self._outputs["json"] = self._values.to_value("json", value)
+        self._check(value)
+        self._take_fields(value, "the return value")
 
+    def _returned_text(self) -> str | bytes:
+        if not self._exit.result_file:
+            return self._exit.result or "null"
+        found = read_whole(f"{self._attempt.folder}/{RESULT_FILE}", "the return value")
+        if found is None:
+            raise Failure("no-result", "the file that holds the return value is gone")
+        return found
 
-def _gather_call(result: _Result, node: Node, folder: str, exit: Exit, values: Values) -> None:
-    text = _result_text(folder) if exit.result_file else exit.result or "null"
-    returned = from_json(text, "the returned value")
-    result.outputs["json"] = values.to_value("json", returned)
-    for output in node.outputs:
-        result.outputs[output.name] = _from_reply(output, returned, values)
+    def _take_reply(self) -> None:
+        text = self._reply.text
+        assert text is not None
+        self._outputs["text"] = self._values.to_value("text", text)
+        node = self._node
+        if not (node.wants_json or node.schema is not None or node.outputs):
+            return
+        value = from_reply(text, "the reply")
+        self._check(value)
+        self._take_fields(value, "the reply")
 
+    def _take_fields(self, value: Any, what: str) -> None:
+        """Declared outputs of a prompt or call are fields of its JSON."""
+        for output in self._node.outputs:
+            if not isinstance(value, dict) or output.name not in value:
+                message = f"the output `{output.name}` is missing in {what}"
+                raise Failure("output-missing", message, help=f"{what} must be JSON with that field")
+            self._keep_output(output.name, output.form, value[output.name])
 
-def _result_text(folder: str) -> str:
-    try:
-        return read_result(folder)
-    except OSError as error:
-        raise Failure("output-missing", f"the returned value cannot be read: {error.strerror}") from error
+    def _keep_output(self, name: str, form: str, value: Any) -> None:
+        what = f"the output `{name}`"
+        match form, value:
+            case "json", _:
+                pass
+            case "text", bool() | int() | float():
+                value = to_json(value)
+            case "lines", str():
+                value = lines_of(value)
+            case "lines", list() if all(isinstance(each, str) for each in value):
+                pass
+            case "text", str():
+                pass
+            case _:
+                raise Failure("bad-output", f"{what} is declared as {form} and is {_kind_of(value)}")
+        self._outputs[name] = self._values.to_value(form, value)
 
+    def _check(self, value: Any) -> None:
+        if self._node.schema is not None:
+            check_schema(self._node.schema, value)
 
-def _text(node: Node, folder: str, exit: Exit, *, needed: bool) -> str | None:
-    """Standard output without its last newline, if somebody uses it or it is small; None when it is no value."""
-    used = needed and (node.referenced or node.wants_json or node.kind is Kind.PROMPT)
-    if not used and exit.out > INLINE_BYTES:
-        return None
-    if exit.out > MOST_BYTES:
-        raise Failure(
-            "too-big",
-            f"the output has {exit.out:,} bytes; a value holds at most {MOST_BYTES:,}",
-            help="write it to a file and name that under `artifacts`",
+    # --- text ---------------------------------------------------------------------------------------------
+
+    def _keep_text(self, *, wanted: bool) -> bytes | None:
+        """Keep what was printed as `text`. Where nothing refers to it, only what is short and is text."""
+        size = self._exit.out
+        if size == 0:
+            if wanted:
+                self._outputs = dict(_NO_TEXT) if self._node.outputs else _NO_TEXT
+            return b""
+        if not wanted and size > UNUSED_TEXT_BYTES + 1 and not self._node.referenced:
+            return None
+        try:
+            data = read_text_bytes(f"{self._attempt.folder}/out", size, "its output")
+        except Failure:
+            if wanted:
+                raise
+            return None
+        self._outputs["text"] = self._text_value(data)
+        return data
+
+    def _text_value(self, data: bytes) -> Value:
+        if len(data) <= INLINE_BYTES:
+            self._sha256 = sha256(data if len(data) == self._exit.out else data + b"\n").hexdigest()
+            return Value(type="text", bytes=len(data), value=data.decode())
+        return Value(type="text", bytes=len(data), sha256=self._values.put(data))
+
+    # --- agents -------------------------------------------------------------------------------------------
+
+    def _hear_agent(self, ending: endings.Ending) -> endings.Ending:
+        """An exit code alone says little: only a reply makes a success, and a limit is no failure."""
+        adapter = self._attempt.adapter
+        if adapter is None or not ending.started:
+            return ending
+        try:
+            self._reply = read_reply(adapter, f"{self._attempt.folder}/out", self._exit.out)
+        except Failure as error:
+            return ending if ending.outcome is not Outcome.OK else endings.Ending(Outcome.ERROR, in_words(error))
+        if ending.outcome is Outcome.INTERRUPTED:
+            return ending
+        asked_for = self._attempt.event.session
+        if asked_for is not None and self._reply.session not in (None, asked_for):
+            message = f"the agent went on in another conversation ({self._reply.session}) than asked for ({asked_for})"
+            return endings.Ending(Outcome.ERROR, message)
+        if self._reply.limited:
+            return endings.Ending(Outcome.LIMITED, "the agent has reached a limit")
+        if ending.outcome is Outcome.OK and self._reply.text is None:
+            return endings.Ending(Outcome.ERROR, f"the agent ended without a reply (`{adapter.reply}` is not there)")
+        if ending.outcome is not Outcome.OK and self._reply.text:
+            self._outputs["text"] = self._values.to_value("text", self._reply.text)
+        return ending
+
+    # --- the event ----------------------------------------------------------------------------------------
+
+    def _event(self, ending: endings.Ending) -> AttemptEnd:
+        exit, start = self._exit, self._attempt.event
+        bad = ending.outcome in (Outcome.ERROR, Outcome.TIMEOUT, Outcome.INVALID)
+        return AttemptEnd(
+            path=start.path,
+            attempt=start.attempt,
+            outcome=ending.outcome,
+            exit=exit.code,
+            signal=exit.signal,
+            error=ending.error,
+            final=ending.final,
+            reset_at=self._reply.reset_at if ending.outcome is Outcome.LIMITED else None,
+            duration_s=round(exit.duration_s, 3),
+            usage=self._reply.usage,
+            session=self._reply.session,
+            stdout=self._stdout(),
+            outputs=self._outputs or NO_OUTPUTS,
+            metrics=self._metrics() if ending.started else {},
+            feedback_sha256=self._leave_feedback(ending) if bad else None,
         )
-    data = _read(f"{folder}/out") if exit.out else b""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        if used:
-            raise Failure(
-                "not-text",
-                f"the output is not UTF-8 text (byte {error.start}), so it cannot be used as a value",
-                help="write it to a file and name that under `artifacts`",
-            ) from error
-        return None
-    if used and "\0" in text:
-        raise Failure("not-text", "the output holds a NUL character, so it cannot be used as a value")
-    return text[:-1] if text.endswith("\n") else text
+
+    def _stdout(self) -> dict[str, Any] | None:
+        if not self._exit.out:
+            return None
+        return {"bytes": self._exit.out} | ({"sha256": self._sha256} if self._sha256 is not None else {})
+
+    def _metrics(self) -> dict[str, float]:
+        """Numbers only; what else the file holds is no reason to fail a task."""
+        try:
+            data = read_whole(f"{self._attempt.out}/{METRICS}", "the metrics")
+            found = from_json(data, "the metrics") if data is not None else None
+        except Failure:
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        return {n: v for n, v in found.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+
+    def _leave_feedback(self, ending: endings.Ending) -> str:
+        """What is wrong, and the end of what was printed."""
+        printed = tail(f"{self._attempt.folder}/err") if self._exit.err else ""
+        if not printed and self._exit.out and self._node.kind is Kind.RUN:
+            printed = tail(f"{self._attempt.folder}/out")
+        text = ending.error or ending.outcome.value
+        said = write_feedback(self._attempt.folder, f"{text}\n\n{printed}" if printed else text)
+        return sha256(said.encode()).hexdigest()
 
 
-def _gather_outputs(result: _Result, node: Node, folder: str, text: str | None, values: Values) -> None:
-    parsed: Any = None
-    if node.wants_json or (node.kind is Kind.PROMPT and node.outputs):
-        parse = from_reply if node.kind is Kind.PROMPT else from_json
-        parsed = parse(text or "", "the reply" if node.kind is Kind.PROMPT else "the output")
-    for output in node.outputs:
-        if node.kind is Kind.PROMPT:
-            result.outputs[output.name] = _from_reply(output, parsed, values)
-        else:
-            result.outputs[output.name] = _from_file(output, folder, values)
-
-
-def _from_reply(output: LeafOutput, reply: Any, values: Values) -> Value:
-    if not isinstance(reply, dict) or output.name not in reply:
-        raise Failure("output-missing", f"the reply has no field `{output.name}`")
-    found = reply[output.name]
-    match output.form:
-        case "json":
-            return values.to_value("json", found)
-        case "text" if isinstance(found, str):
-            return values.to_value("text", found)
-        case "lines" if isinstance(found, list) and all(isinstance(line, str) for line in found):
-            return values.to_value("lines", found)
-        case form:
-            raise Failure("bad-output", f"the field `{output.name}` of the reply is no {form}")
-
-
-def _from_file(output: LeafOutput, folder: str, values: Values) -> Value:
-    path = f"{folder}/{OUT_FOLDER}/{output.name}"
-    what = f"the output `{output.name}`"
-    try:
-        size = os.stat(path).st_size
-    except OSError as error:
-        raise Failure(
-            "output-missing", f"{what} was not written", help=f'write it to "$ONWARD_OUT/{output.name}"'
-        ) from error
-    if size > MOST_BYTES:
-        raise Failure("too-big", f"{what} has {size:,} bytes; a value holds at most {MOST_BYTES:,}")
-    data = _read(path)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise Failure("not-text", f"{what} is not UTF-8 text (byte {error.start})") from error
-    if output.form == "json":
-        return values.to_value("json", from_json(text, what))
-    if "\0" in text:
-        raise Failure("not-text", f"{what} holds a NUL character")
-    if output.form == "lines":
-        return values.to_value("lines", [line for line in text.splitlines() if line.strip()])
-    return values.to_value("text", text[:-1] if text.endswith("\n") else text)
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise Failure("output-missing", f"{path} cannot be read: {error.strerror}") from error
-
-
-# --- metrics ----------------------------------------------------------------------------------------------------
-
-
-def _metrics(folder: str) -> dict[str, float]:
-    """What the task wrote as JSON numbers to `$ONWARD_OUT/metrics`; what is no number is left out."""
-    try:
-        with open(f"{folder}/{OUT_FOLDER}/metrics", "rb") as file:
-            written = msgspec.json.decode(file.read(INLINE_BYTES * 4))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return {}
-    if not isinstance(written, dict):
-        return {}
-    return {
-        str(name): float(value)
-        for name, value in written.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    }
+def _kind_of(value: Any) -> str:
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")

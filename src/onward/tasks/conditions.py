@@ -1,310 +1,303 @@
-"""Conditions (`format.md` 3.6) → true, false, or an error, each with what was seen in plain words.
+"""Conditions (`format.md` 3.6) -> whether they hold, with words that say what was seen.
 
-A condition that cannot be worked out is an error and not false (`settled.md` 42); only a missing file is false.
+A condition that cannot be worked out (a folder where a file should be, no number, no such program) is neither true nor
+false: the node that asks fails (`settled.md` 42). A missing file is simply not there.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from decimal import Decimal, InvalidOperation
+from typing import Any, assert_never
 
-from onward import clock
-from onward.errors import TaskError
-from onward.model import conditions as c
-from onward.model.status import Status
-from onward.model.values import Data, Text
-from onward.state.instance import Instance
-from onward.tasks.attempt_folder import Exit
-from onward.tasks.directory import Directories
-from onward.tasks.environment import About, Environments, key_of, marker_of
+from onward.errors import TaskError, ValueMissing
+from onward.model import conditions as model
+from onward.model.conditions import Condition
+from onward.model.status import Status, Where
+from onward.model.values import Data, Ref, Text
+from onward.state.instance import Instance, Role
+from onward.tasks.commands import RunCommand, check_was_found, run_command
 from onward.tasks.failures import Failure, in_words
-from onward.tasks.insertion import in_place
-from onward.tasks.json_text import shown
-from onward.tasks.keeper_link import ProgramRequest
-from onward.tasks.resolve import Resolver, written
+from onward.tasks.json_text import to_json
+from onward.tasks.output_files import check_text, read_whole
+from onward.tasks.resolve import written
+from onward.tasks.surroundings import Surroundings
 
-COMMAND_S = 60.0
-"""the time limit of a command whose node has none (`settled.md` 43)"""
-MOST_BYTES = 64 * 1024 * 1024
-_TAIL_BYTES = 300
-
-RunCommand = Callable[[ProgramRequest], Awaitable[Exit]]
+_MOST_SHOWN = 60
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """`detail` says in plain words what decided."""
+    """`detail` says which condition decided, and what was seen. `error`: it could not be worked out."""
 
     result: bool
     detail: str = ""
     error: bool = False
+    printed: str = ""
 
 
-class Interrupted(Exception):
-    """The run itself stopped the command of a condition: there is no answer, it is asked again later."""
+async def ask(
+    around: Surroundings, user: Instance, conditions: Sequence[Condition], purpose: str, run: RunCommand
+) -> Answer:
+    """Whether all of them hold; they are tried in order up to the first that does not. Raises `Stopped`.
+
+    `purpose` is the field that they stand in (`skip-if`, `until` …); `user` the node that asks, or its loop.
+    """
+    return await _Question(around, _seen_from(around, user, purpose), purpose, run).all_of(conditions)
 
 
-class Conditions:
-    """Asks the conditions of a run."""
+async def ask_one(
+    around: Surroundings, user: Instance, condition: Condition, purpose: str, run: RunCommand
+) -> Answer:
+    """Whether one condition holds. Raises `Stopped`."""
+    return await _Question(around, user, purpose, run).answered(condition)
 
-    def __init__(self, resolver: Resolver, environments: Environments, directories: Directories) -> None:
-        self._resolver = resolver
-        self._context = resolver.context
-        self._environments = environments
-        self._directories = directories
 
-    async def ask(self, conditions: Sequence[c.Condition], user: Instance, where: str, run: RunCommand) -> Answer:
-        """Whether all hold; asked in order up to the first that does not. Raises `Interrupted`."""
-        asked = _Asked(user, where, run)
-        detail = ""
+def _seen_from(around: Surroundings, user: Instance, purpose: str) -> Instance:
+    """A loop asks `until` and `while` with the eyes of the round that has just ended."""
+    if user.role is not Role.LOOP or purpose not in (Where.UNTIL, Where.WHILE):
+        return user
+    over = user.cursor + (1 if purpose == Where.UNTIL else 0)
+    return around.state.iteration(user, str(max(1, over)))
+
+
+class _Question:
+    """One asking, on behalf of one instance."""
+
+    def __init__(self, around: Surroundings, user: Instance, purpose: str, run: RunCommand) -> None:
+        self._around = around
+        self._resolver = around.resolver
+        self._user = user
+        self._purpose = purpose
+        self._run = run
+
+    async def all_of(self, conditions: Sequence[Condition]) -> Answer:
+        answer = Answer(True)
+        told = []
         for condition in conditions:
-            try:
-                result, detail = await self._one(condition, asked)
-            except TaskError as error:
-                return Answer(result=False, detail=f"condition-error: {in_words(error)}", error=True)
-            except (OSError, ValueError, re.error) as error:
-                return Answer(result=False, detail=f"condition-error: {error}", error=True)
-            if not result:
-                return Answer(result=False, detail=detail)
-        return Answer(result=True, detail=detail)
+            answer = await self.answered(condition)
+            if answer.error or not answer.result:
+                return answer
+            told.append(answer.detail)
+        return Answer(True, "; ".join(told), printed=answer.printed)
 
-    async def _one(self, condition: c.Condition, asked: _Asked) -> tuple[bool, str]:
+    async def answered(self, condition: Condition) -> Answer:
+        """The answer; what went wrong on the way is an answer too."""
+        try:
+            return await self._one(condition)
+        except TaskError as error:
+            return Answer(False, f"`{_name(condition)}` cannot be worked out: {in_words(error)}", error=True)
+
+    async def _one(self, condition: Condition) -> Answer:
         match condition:
-            case c.All(conditions=inner):
-                return await self._all(inner, asked)
-            case c.Any(conditions=inner):
-                return await self._any(inner, asked)
-            case c.Not(condition=inner_one):
-                result, detail = await self._one(inner_one, asked)
-                return not result, detail
-            case c.Command():
-                return await self._command(condition, asked)
-            case c.Judge():
-                raise Failure("no-judge", "a judge prompt is not asked here")
+            case model.All(conditions=inner):
+                return await self.all_of(inner)
+            case model.Any(conditions=inner):
+                return await self._any_of(inner)
+            case model.Not(condition=inside):
+                answer = await self.answered(inside)
+                return answer if answer.error else Answer(not answer.result, answer.detail, printed=answer.printed)
+            case model.Command():
+                return await self._command(condition)
+            case model.Judge():
+                from onward.tasks.judge import judge
+
+                return await judge(self._around, self._user, condition, self._purpose, self._run)
             case _:
-                return self._at_once(condition, asked.user)
+                return self._look(condition)
 
-    async def _all(self, conditions: Sequence[c.Condition], asked: _Asked) -> tuple[bool, str]:
-        detail = ""
+    async def _any_of(self, conditions: Sequence[Condition]) -> Answer:
+        told = []
         for condition in conditions:
-            result, detail = await self._one(condition, asked)
-            if not result:
-                return False, detail
-        return True, detail
+            answer = await self.answered(condition)
+            if answer.error or answer.result:
+                return answer
+            told.append(answer.detail)
+        return Answer(False, "none holds: " + "; ".join(told))
 
-    async def _any(self, conditions: Sequence[c.Condition], asked: _Asked) -> tuple[bool, str]:
-        details = []
-        for condition in conditions:
-            result, detail = await self._one(condition, asked)
-            if result:
-                return True, detail
-            details.append(detail)
-        return False, "; ".join(details)
+    async def _command(self, condition: model.Command) -> Answer:
+        ran = await run_command(self._around, self._user, condition, self._purpose, self._run)
+        check_was_found(ran)
+        return Answer(ran.ok, f"`{_command_text(condition)}`: {ran.in_words()}", printed=ran.all_printed())
 
-    # --- what needs no process ----------------------------------------------------------------------------------
-
-    def _at_once(self, condition: c.Condition, user: Instance) -> tuple[bool, str]:
+    def _look(
+        self,
+        condition: model.FileExists
+        | model.FileMissing
+        | model.FileContains
+        | model.Newer
+        | model.Equals
+        | model.Matches
+        | model.Empty
+        | model.AtLeast
+        | model.AtMost
+        | model.Succeeded
+        | model.Failed,
+    ) -> Answer:
         match condition:
-            case c.FileExists(paths=paths):
-                missing = [path for path in self._paths(user, paths) if not os.path.exists(self._full(user, path))]
-                return not missing, f"{missing[0]} is not there" if missing else f"{_listed(paths)} there"
-            case c.FileMissing(paths=paths):
-                there = [path for path in self._paths(user, paths) if os.path.exists(self._full(user, path))]
-                return not there, f"{there[0]} is there" if there else f"{_listed(paths)} not there"
-            case c.FileContains():
-                return self._contains(condition, user)
-            case c.Newer(file=file, than=than):
-                return self._newer(user, file, than)
-            case c.Equals(left=left, right=right):
-                return self._equals(user, left, right)
-            case c.Matches(text=text, regex=regex):
-                pattern = self._resolver.text(user, regex)
-                found = re.search(pattern, self._resolver.text(user, text)) is not None
-                return found, f"{written(text)} {'matches' if found else 'does not match'} {pattern!r}"
-            case c.Empty(value=value):
-                return self._empty(user, value)
-            case c.AtLeast(left=left, right=right):
-                a, b = self._number(user, left), self._number(user, right)
-                return a >= b, f"{a:g} is {'at least' if a >= b else 'less than'} {b:g}"
-            case c.AtMost(left=left, right=right):
-                a, b = self._number(user, left), self._number(user, right)
-                return a <= b, f"{a:g} is {'at most' if a <= b else 'more than'} {b:g}"
-            case c.Succeeded(node=ref):
-                return self._has_status(user, ref, Status.SUCCEEDED)
-            case c.Failed(node=ref):
-                return self._has_status(user, ref, Status.FAILED)
-            case other:
-                raise Failure("bad-condition", f"a condition of a kind that is not known: {other!r}")
+            case model.FileExists(paths=paths):
+                return self._files(paths, wanted=True)
+            case model.FileMissing(paths=paths):
+                return self._files(paths, wanted=False)
+            case model.FileContains():
+                return self._contains(condition)
+            case model.Newer(file=file, than=than):
+                return self._newer(file, than)
+            case model.Equals(left=left, right=right):
+                return self._equal(left, right)
+            case model.Matches(text=text, regex=regex):
+                return self._matches(self._resolver.text(self._user, text), self._resolver.text(self._user, regex))
+            case model.Empty(value=value):
+                return self._empty(value)
+            case model.AtLeast(left=left, right=right):
+                return self._compare(left, right, at_least=True)
+            case model.AtMost(left=left, right=right):
+                return self._compare(left, right, at_least=False)
+            case model.Succeeded(node=ref):
+                return self._ended(ref, Status.SUCCEEDED)
+            case model.Failed(node=ref):
+                return self._ended(ref, Status.FAILED)
+            case _:
+                assert_never(condition)
 
-    def _paths(self, user: Instance, paths: Sequence[Text]) -> list[str]:
-        return [self._resolver.path_text(user, path) for path in paths]
+    # --- files --------------------------------------------------------------------------------------------
 
-    def _full(self, user: Instance, path: str) -> str:
-        return os.path.join(self._directories.path(user), path)
+    def _path(self, text: Text) -> tuple[str, str]:
+        """As it is written, and where it is."""
+        path = self._resolver.path_text(self._user, text)
+        return path, os.path.join(self._around.directories.of(self._user), path)
 
-    def _contains(self, condition: c.FileContains, user: Instance) -> tuple[bool, str]:
-        name = self._resolver.path_text(user, condition.path)
-        path = self._full(user, name)
-        if not os.path.exists(path):
-            return False, f"{name} is not there"
-        text = _text_of(path, name)
+    def _files(self, paths: tuple[Text, ...], *, wanted: bool) -> Answer:
+        named = [self._path(text) for text in paths]
+        wrong = [path for path, where in named if (_stat(path, where) is not None) is not wanted]
+        if wrong:
+            return Answer(False, _listed(wrong, "does not exist" if wanted else "exists"))
+        return Answer(True, _listed([path for path, _ in named], "exists" if wanted else "does not exist"))
+
+    def _contains(self, condition: model.FileContains) -> Answer:
+        path, where = self._path(condition.path)
+        facts = _stat(path, where)
+        if facts is None:
+            return Answer(False, f"{path} does not exist")
+        data = read_whole(where, path) or b""
+        check_text(data, path)
         if condition.matches is not None:
-            found = re.search(condition.matches, text) is not None
-            return found, f"{name} {'has' if found else 'has no'} match of {condition.matches!r}"
-        wanted = self._resolver.text(user, condition.text or "")
-        return wanted in text, f"{name} {'contains' if wanted in text else 'does not contain'} {shown(wanted)}"
+            found, what = _search(condition.matches, data.decode()), f"a match of `{condition.matches}`"
+        else:
+            text = self._resolver.text(self._user, condition.text or "")
+            found, what = text.encode() in data, _shown(text)
+        return Answer(found, f"{path} {'holds' if found else 'does not hold'} {what}")
 
-    def _newer(self, user: Instance, file: Text, than: Sequence[Text]) -> tuple[bool, str]:
-        name = self._resolver.path_text(user, file)
+    def _newer(self, file: Text, than: tuple[Text, ...]) -> Answer:
+        path, where = self._path(file)
+        facts = _stat(path, where)
+        if facts is None:
+            return Answer(False, f"{path} does not exist")
+        for text in than:
+            other, other_where = self._path(text)
+            other_facts = _stat(other, other_where)
+            if other_facts is None:
+                return Answer(False, f"{other} does not exist")
+            if facts.st_mtime_ns <= other_facts.st_mtime_ns:
+                return Answer(False, f"{path} is not newer than {other}")
+        return Answer(True, f"{path} is newer than {', '.join(written(text) for text in than)}")
+
+    # --- values -------------------------------------------------------------------------------------------
+
+    def _equal(self, left: Data, right: Data) -> Answer:
+        a, b = self._resolver.data(self._user, left), self._resolver.data(self._user, right)
+        same = _as_text(a) == _as_text(b) if isinstance(a, str) or isinstance(b, str) else same_json(a, b)
+        return Answer(same, f"{_shown(a)} {'equals' if same else 'is not'} {_shown(b)}")
+
+    def _matches(self, text: str, regex: str) -> Answer:
+        found = _search(regex, text)
+        return Answer(found, f"{_shown(text)} {'matches' if found else 'does not match'} `{regex}`")
+
+    def _empty(self, data: Data) -> Answer:
         try:
-            mine = os.stat(self._full(user, name)).st_mtime_ns
-        except FileNotFoundError:
-            return False, f"{name} is not there"
-        for other in self._paths(user, than):
-            try:
-                theirs = os.stat(self._full(user, other)).st_mtime_ns
-            except FileNotFoundError:
-                continue  # nothing can be older than what is not there
-            if mine <= theirs:
-                return False, f"{name} is not newer than {other}"
-        return True, f"{name} is newer"
-
-    def _equals(self, user: Instance, left: Data, right: Data) -> tuple[bool, str]:
-        a, b = self._resolver.data(user, left), self._resolver.data(user, right)
-        same = _same(a, b)
-        return same, f"{shown(_as_text(a))} {'equals' if same else 'is not'} {shown(_as_text(b))}"
-
-    def _empty(self, user: Instance, value: Data) -> tuple[bool, str]:
-        from onward.errors import ValueMissing
-
-        try:
-            found = self._resolver.data(user, value)
+            value = self._resolver.data(self._user, data)
         except ValueMissing:
-            return True, "there is no value"
-        empty = found is None or found in ("", [], {})
-        return empty, "the value is empty" if empty else f"the value is {shown(_as_text(found))}"
+            return Answer(True, "there is no value")
+        empty = value is None or (isinstance(value, str | list | dict) and not value)
+        return Answer(empty, f"{_shown(value)} is {'empty' if empty else 'not empty'}")
 
-    def _number(self, user: Instance, data: Data) -> float:
-        value = self._resolver.data(user, data)
-        if isinstance(value, str):
+    def _compare(self, left: Data, right: Data, *, at_least: bool) -> Answer:
+        a, b = self._number(left), self._number(right)
+        holds = a >= b if at_least else a <= b
+        word = "at least" if at_least else "at most"
+        return Answer(holds, f"{a} is {'' if holds else 'not '}{word} {b}")
+
+    def _number(self, data: Data) -> Decimal:
+        value = self._resolver.data(self._user, data)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return Decimal(repr(value))
+        if isinstance(value, str) and _NUMBER.fullmatch(value):
             try:
-                return float(value.strip())
-            except ValueError as error:
-                raise Failure("not-a-number", f"{shown(value)} is not a number") from error
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise Failure("not-a-number", f"{shown(_as_text(value))} is not a number")
-        return float(value)
+                return Decimal(value.strip())
+            except InvalidOperation as error:
+                raise Failure("not-a-number", f"{_shown(value)} is no number") from error
+        raise Failure("not-a-number", f"{_shown(value)} is no number")
 
-    def _has_status(self, user: Instance, ref: Any, status: Status) -> tuple[bool, str]:
-        target = self._resolver.target(user, ref)
-        found = target.status if target is not None else Status.PENDING
-        name = target.path if target is not None else ref.node
-        return found is status, f"`{name}` is {found}"
-
-    # --- commands -----------------------------------------------------------------------------------------------
-
-    async def _command(self, condition: c.Command, asked: _Asked) -> tuple[bool, str]:
-        user, node = asked.user, asked.user.node
-        asked.count += 1
-        name = f"{asked.where}-{asked.count}-{clock.token_hex(6)}"
-        folder = f"{self._context.node_folder(user.path)}/{name}"
-        marker = marker_of(self._context.run, user.path, name)
-        about = About(
-            path=user.path,
-            attempt=max(1, user.attempt),
-            key=key_of(self._context.run, user),
-            marker=marker,
-            out=f"{folder}/outputs",
-        )
-        request = ProgramRequest(
-            id=marker,
-            folder=Path(folder),
-            argv=self._argv(condition, user),
-            env=self._environments.of(user, about, condition.script),
-            cwd=Path(self._directories.of(user)),
-            marker=marker,
-            timeout_s=(node.timeout_s if node is not None else None) or COMMAND_S,
-        )
-        exit = await asked.run(request)
-        what = written(condition.script) if condition.script is not None else " ".join(request.argv)
-        return _judged(exit, shown(what.strip()), folder)
-
-    def _argv(self, condition: c.Command, user: Instance) -> tuple[str, ...]:
-        if condition.script is not None:
-            return (*condition.shell, condition.script)
-        return tuple(in_place(self._resolver.text(user, part), "a command of a condition") for part in condition.argv)
+    def _ended(self, ref: Ref, wanted: Status) -> Answer:
+        target = self._resolver.target(self._user, ref)
+        status = Status.PENDING if target is None else target.status
+        if target is not None and not target.ended and target.result is not None:
+            status = target.result  # its work is over, and only `on-failure` or `finally` steps of it are left
+        return Answer(status is wanted, f"`{ref.source}` {'was not reached' if target is None else f'is {status}'}")
 
 
-@dataclass(slots=True)
-class _Asked:
-    """Who asks, where, and how commands are run; `count` numbers the commands."""
-
-    user: Instance
-    where: str
-    run: RunCommand
-    count: int = 0
-
-
-def _judged(exit: Exit, what: str, folder: str) -> tuple[bool, str]:
-    if exit.ended_by == "stop":
-        raise Interrupted
-    if exit.ended_by is not None:
-        raise Failure("condition-timeout", f"the command {what} took too long and was ended ({exit.ended_by})")
-    if exit.error is not None:
-        raise Failure("condition-command", f"the command {what} could not be started: {exit.error}")
-    if exit.signal is not None:
-        raise Failure("condition-command", f"the command {what} was killed by {exit.signal}")
-    if exit.code in (126, 127):
-        said = _tail(folder)
-        raise Failure("condition-command", f"the command {what} was not found or cannot be run: {said}")
-    said = _tail(folder)
-    return exit.code == 0, f"{what} ended with exit code {exit.code}" + (f": {said}" if said and exit.code else "")
-
-
-def _tail(folder: str) -> str:
-    for name in ("err", "out"):
-        try:
-            with open(f"{folder}/{name}", "rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - _TAIL_BYTES))
-                text = file.read().decode("utf-8", "replace").strip()
-        except OSError:
-            continue
-        if text:
-            return text.splitlines()[-1]
-    return ""
-
-
-def _text_of(path: str, name: str) -> str:
-    if os.path.isdir(path):
-        raise Failure("condition-error", f"{name} is a folder")
-    if os.stat(path).st_size > MOST_BYTES:
-        raise Failure("too-big", f"{name} is larger than {MOST_BYTES:,} bytes")
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise Failure("not-text", f"{name} is not UTF-8 text (byte {error.start})") from error
-
-
-def _listed(paths: Sequence[Text]) -> str:
-    return ", ".join(written(path) for path in paths) + (" is" if len(paths) == 1 else " are")
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, str) != isinstance(b, str) and not isinstance(a, list | dict) and not isinstance(b, list | dict):
-        return _as_text(a) == _as_text(b)
-    if isinstance(a, bool) != isinstance(b, bool):
-        return False
+def same_json(a: Any, b: Any) -> bool:
+    """Equal as JSON: 1 equals 1.0, and nothing but true equals true."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same_json(value, b[key]) for key, value in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(same_json(x, y) for x, y in zip(a, b, strict=True))
     return bool(a == b)
 
 
 def _as_text(value: Any) -> str:
-    from onward.tasks.json_text import to_json
-
     return value if isinstance(value, str) else to_json(value)
+
+
+def _search(regex: str, text: str) -> bool:
+    try:
+        return re.search(regex, text) is not None
+    except re.error as error:
+        raise Failure("bad-regex", f"`{regex}` is no regular expression: {error}") from error
+
+
+def _stat(path: str, where: str) -> os.stat_result | None:
+    try:
+        return os.stat(where)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise Failure("cannot-look", f"{path} cannot be looked at: {reason}") from error
+
+
+def _listed(paths: list[str], verb: str) -> str:
+    shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+    plural = {"exists": "exist", "does not exist": "do not exist"}
+    return f"{shown} {verb if len(paths) == 1 else plural[verb]}"
+
+
+def _shown(value: Any) -> str:
+    text = to_json(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def _command_text(condition: model.Command) -> str:
+    text = condition.script if condition.script is not None else " ".join(written(each) for each in condition.argv)
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}…"
+
+
+def _name(condition: Condition) -> str:
+    return str(condition.__struct_config__.tag)

@@ -1,4 +1,4 @@
-"""The end of a node → what is collected at it: artifacts, and the outputs of a container."""
+"""The end of a node → what is collected at it: artifacts, and the outputs and hand-off of a container."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from onward.model.values import Artifact, Value
 from onward.state.instance import Instance, Role
 from onward.tasks import artifacts
+from onward.tasks.containers import hand_off_of, outputs_of
 from onward.tasks.surroundings import Surroundings
 
 
@@ -30,10 +31,11 @@ def gather(around: Surroundings, instance: Instance) -> Gathered:
     if node.artifacts and instance.role is not Role.LOOP:
         folder = around.directories.of(instance)
         found = artifacts.gather(around.resolver, instance, node.artifacts, folder)
-    outputs = {}
-    if not node.kind.leaf:
-        for output in node.values:
-            value = around.resolver.data(instance, output.value)
-            form = "text" if isinstance(value, str) else "json"
-            outputs[output.name] = around.context.values.to_value(form, value)
-    return Gathered(artifacts=found, outputs=outputs)
+    if node.kind.leaf:
+        return Gathered(artifacts=found, outputs={})
+    outputs = outputs_of(around, instance) if instance.role is not Role.LOOP else {}
+    passed_on = hand_off_of(around, instance, found)
+    if passed_on is None:
+        return Gathered(artifacts=found, outputs=outputs)
+    value, file = passed_on
+    return Gathered(artifacts=found, outputs={**outputs, "hand-off": value}, hand_off=file)

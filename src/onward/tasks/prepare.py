@@ -1,75 +1,75 @@
-"""A leaf and its attempt → what is asked of the keeper: a program, or a call in a worker.
+"""A leaf and the number of its next attempt -> its start as an event, and the request that begins it.
 
-`Preparer.prepare` works out every value and changes nothing outside; `Prepared.request` makes the attempt's folder and
-the files that the task is given, and comes after the attempt's start is on disk.
+All values are found first (`prepare`), while nothing is on the disk; files and folders are made when the start of the
+attempt is (`Prepared.request`), just before its process.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from onward import files
-from onward.model.events import AttemptStart
+from onward.model.events import AttemptEnd, AttemptStart
 from onward.model.nodes import Adapter, Call, Node, Prompt, Run
+from onward.model.status import Outcome
 from onward.state.instance import Instance
 from onward.tasks.adapters import Fill, adapter_for, argv_of, continues
-from onward.tasks.context import RunContext
-from onward.tasks.directory import Directories
-from onward.tasks.environment import About, Environments, key_of, marker_of, script_of
+from onward.tasks.attempt_folder import Exit
+from onward.tasks.collect import collect
+from onward.tasks.environment import About, key_of, marker_of
 from onward.tasks.failures import Failure
+from onward.tasks.feedback import GIVEN_FILE, feedback_before, in_prompt, in_session
 from onward.tasks.insertion import in_place
-from onward.tasks.keeper_link import CallRequest, ProgramRequest
-from onward.tasks.resolve import Resolver
+from onward.tasks.keeper_link import KILL_AFTER_S, CallRequest, ProgramRequest
+from onward.tasks.resolve import written
+from onward.tasks.scripts import argv_of_script
+from onward.tasks.surroundings import Surroundings
 
-OUT_FOLDER = "outputs"
-STDIN_FILE = "stdin"
-PROMPT_FILE = "prompt"
-SCRIPT_FILE = "script"
-SCRIPT_BYTES = 64 * 1024
-"""a longer script is run from a file (`format.md` 4.4)"""
+OUT = "outputs"
+
+_PROMPT = "prompt"
+_SCRIPT = "script"
+_STDIN = "stdin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """Everything that an attempt is given. `files`: what is written into its folder, by name, before it starts."""
+    """An attempt that only needs to be started. `files` are written into its folder before, by name."""
 
     event: AttemptStart
+    node: Node
     marker: str
     folder: str
     cwd: str
     env: Mapping[str, str]
     argv: tuple[str, ...] = ()
-    call: tuple[str, Any] | None = None
     stdin: str | None = None
-    files: Mapping[str, bytes]
-    timeout_s: float | None = None
-    idle_s: float | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
     adapter: Adapter | None = None
+    call: Call | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_call(self) -> bool:
         """Whether a worker does it."""
         return self.call is not None
 
+    @property
+    def out(self) -> str:
+        """The folder that the task knows as `$ONWARD_OUT`."""
+        return f"{self.folder}/{OUT}"
+
     def request(self) -> ProgramRequest | CallRequest:
-        """Make the folder and its files. Raises `StoreError`."""
-        files.make_folder(f"{self.folder}/{OUT_FOLDER}")
-        for name, data in self.files.items():
-            files.create(f"{self.folder}/{name}", data, durable=False)
+        """Make the folder of the attempt and what must lie in it; what to ask the keeper (or a worker) for."""
         if self.call is not None:
-            target, arguments = self.call
-            return CallRequest(
-                id=self.marker,
-                folder=Path(self.folder),
-                target=target,
-                arguments=arguments,
-                env=self.env,
-                cwd=Path(self.cwd),
-                timeout_s=self.timeout_s,
-            )
+            return self._call_request(self.call)
+        self._make_folders()
+        for name, data in self.files.items():
+            files.write_atomic(f"{self.folder}/{name}", data, durable=False)
         return ProgramRequest(
             id=self.marker,
             folder=Path(self.folder),
@@ -78,140 +78,205 @@ class Prepared:
             cwd=Path(self.cwd),
             marker=self.marker,
             stdin=None if self.stdin is None else Path(self.folder, self.stdin),
-            timeout_s=self.timeout_s,
-            idle_s=self.idle_s,
+            timeout_s=self.node.timeout_s,
+            idle_s=self.node.idle_s,
+            kill_after_s=KILL_AFTER_S,
         )
 
+    def collect(self, around: Surroundings, exit: Exit, *, stopped: str | None = None) -> AttemptEnd:
+        """How the attempt ended and what it leaves. `stopped` is why it was ended by us."""
+        return collect(around, self, exit, stopped)
 
-class Preparer:
-    """Prepares the attempts of a run."""
-
-    def __init__(self, resolver: Resolver, environments: Environments, directories: Directories) -> None:
-        self._resolver = resolver
-        self._context: RunContext = resolver.context
-        self._environments = environments
-        self._directories = directories
-
-    def prepare(self, instance: Instance, attempt: int) -> Prepared:
-        """Work out an attempt with the values of this moment. Raises `TaskError`."""
-        node = instance.node
-        assert node is not None
-        run, path = self._context.run, instance.path
-        folder = self._context.attempt_folder(path, attempt)
-        marker = marker_of(run, path, attempt)
-        about = About(
-            path=path, attempt=attempt, key=key_of(run, instance), marker=marker, out=f"{folder}/{OUT_FOLDER}"
+    def _call_request(self, call: Call) -> CallRequest:
+        for name, data in self.files.items():
+            files.make_folder(self.folder)
+            files.write_atomic(f"{self.folder}/{name}", data, durable=False)
+        return CallRequest(
+            id=self.marker,
+            folder=Path(self.folder),
+            target=call.target,
+            arguments=self.arguments,
+            env=self.env,
+            cwd=Path(self.cwd),
+            timeout_s=self.node.timeout_s,
+            kill_after_s=KILL_AFTER_S,
         )
-        asked = _Asked(instance, node, attempt, about, folder, marker)
-        match node.work:
+
+    def _make_folders(self) -> None:
+        if self.event.attempt == 1:
+            files.make_folder(os.path.dirname(self.folder))
+        files.make_folder(self.folder)
+        files.make_folder(self.out)
+
+
+def prepare(around: Surroundings, leaf: Instance, attempt: int) -> Prepared:
+    """Find everything an attempt needs. Raises `TaskError` when it cannot begin."""
+    return _Preparation(around, leaf, attempt).prepared()
+
+
+def prepared_before(around: Surroundings, leaf: Instance) -> Prepared:
+    """What has to be known of an attempt that an earlier driver began, to take its result."""
+    node, context = leaf.node, around.context
+    assert node is not None
+    return Prepared(
+        event=AttemptStart(path=leaf.path, attempt=leaf.attempt, session=leaf.session),
+        node=node,
+        marker=marker_of(context.run, leaf.path, leaf.attempt),
+        folder=context.attempt_folder(leaf.path, leaf.attempt),
+        cwd=context.directory,
+        env={},
+        adapter=adapter_for(node.work, context) if isinstance(node.work, Prompt) else None,
+        call=node.work if isinstance(node.work, Call) else None,
+    )
+
+
+class _Preparation:
+    """One attempt in the making."""
+
+    def __init__(self, around: Surroundings, leaf: Instance, attempt: int) -> None:
+        assert leaf.node is not None
+        self._around = around
+        self._resolver = around.resolver
+        self._leaf = leaf
+        self._node = leaf.node
+        self._attempt = attempt
+        self._run = around.context.run
+        self._marker = marker_of(self._run, leaf.path, attempt)
+        self._key = key_of(self._run, leaf)
+        self._folder = around.context.attempt_folder(leaf.path, attempt)
+        self._resolver.begin(leaf, attempt)
+        self._feedback = feedback_before(around.context, leaf, attempt) if attempt > 1 else None
+
+    def prepared(self) -> Prepared:
+        work = self._node.work
+        match work:
             case Run():
-                return self._run(asked, node.work)
+                return self._program(work)
             case Call():
-                return self._call(asked, node.work)
+                return self._called(work)
             case Prompt():
-                return self._prompt(asked, node.work)
-            case work:
-                raise Failure("no-work", f"`{path}` is a {node.kind} and has no work to start: {work!r}")
+                return self._prompted(work)
+            case _:
+                raise AssertionError(f"{self._leaf.path} does no work")
 
-    def _run(self, asked: _Asked, work: Run) -> Prepared:
-        given: dict[str, bytes] = {}
-        if work.script is not None:
-            argv, more = self._script(asked, work.script, work.shell)
-            given.update(more)
-        else:
-            argv = self._argv(asked.instance, work.argv)
+    def _program(self, work: Run) -> Prepared:
+        made = self._files()
+        argv = self._argv(work, made)
+        stdin = None
         if work.stdin is not None:
-            given[STDIN_FILE] = self._resolver.text(asked.instance, work.stdin).encode("utf-8", "surrogateescape")
-        return self._prepared(asked, argv=argv, given=given, stdin=STDIN_FILE if work.stdin is not None else None)
-
-    def _script(self, asked: _Asked, script: str, shell: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, bytes]]:
-        data = script.encode("utf-8", "surrogateescape")
-        if len(data) <= SCRIPT_BYTES:
-            return (*shell, script), {}
-        # The last element of a shell is the flag that takes the script as an argument: a file goes in its place.
-        return (*shell[:-1], f"{asked.folder}/{SCRIPT_FILE}"), {SCRIPT_FILE: data}
-
-    def _argv(self, instance: Instance, argv: tuple[Any, ...]) -> tuple[str, ...]:
-        return tuple(
-            element
-            if isinstance(element, str)
-            else in_place(self._resolver.text(instance, element), f"element {number} of `run`")
-            for number, element in enumerate(argv, 1)
+            made[_STDIN] = self._resolver.text(self._leaf, work.stdin).encode()
+            stdin = _STDIN
+        return Prepared(
+            event=self._event(),
+            node=self._node,
+            marker=self._marker,
+            folder=self._folder,
+            cwd=self._around.directories.of(self._leaf),
+            env=self._environment(work.script),
+            argv=argv,
+            stdin=stdin,
+            files=made,
         )
 
-    def _call(self, asked: _Asked, work: Call) -> Prepared:
-        arguments = self._resolver.data(asked.instance, work.arguments)
-        return self._prepared(asked, call=(work.target, arguments))
+    def _argv(self, work: Run, made: dict[str, bytes]) -> tuple[str, ...]:
+        if work.script is None:
+            return argv_filled(self._around, self._leaf, work.argv)
+        argv, script_file = argv_of_script(work.shell, work.script, f"{self._folder}/{_SCRIPT}")
+        if script_file is not None:
+            made[_SCRIPT] = script_file
+        return argv
 
-    def _prompt(self, asked: _Asked, work: Prompt) -> Prepared:
-        adapter = adapter_for(work, self._context)
-        prompt = self._resolver.text(asked.instance, work.text)
-        model = None if work.model is None else self._resolver.text(asked.instance, work.model)
-        session = asked.instance.session if work.keep_session else None
-        fill = Fill(
-            prompt=prompt,
-            prompt_file=f"{asked.folder}/{PROMPT_FILE}",
-            model=model,
-            session=session if continues(adapter, session) else None,
+    def _called(self, work: Call) -> Prepared:
+        arguments = self._resolver.data(self._leaf, work.arguments)
+        if not isinstance(arguments, dict):
+            raise Failure("bad-arguments", f"`with` of `{self._leaf.path}` is no mapping of arguments")
+        return Prepared(
+            event=self._event(),
+            node=self._node,
+            marker=self._marker,
+            folder=self._folder,
+            cwd=self._around.directories.of(self._leaf),
+            env=self._environment(None),
+            files=self._files(),
+            call=work,
+            arguments=arguments,
         )
-        data = prompt.encode("utf-8", "surrogateescape")
-        return self._prepared(
-            asked,
+
+    def _prompted(self, work: Prompt) -> Prepared:
+        adapter = adapter_for(work, self._around.context)
+        session = self._session(work, adapter)
+        cwd = self._around.directories.of(self._leaf)
+        text = self._prompt_text(work, session)
+        model = None if work.model is None else self._resolver.text(self._leaf, work.model)
+        fill = Fill(prompt=text, prompt_file=f"{self._folder}/{_PROMPT}", model=model, session=session)
+        return Prepared(
+            event=self._event(adapter=adapter.name, model=model, session=session, session_directory=cwd),
+            node=self._node,
+            marker=self._marker,
+            folder=self._folder,
+            cwd=cwd,
+            env=self._environment(None),
             argv=argv_of(adapter, fill),
-            given={PROMPT_FILE: data},
-            stdin=PROMPT_FILE if adapter.prompt == "stdin" else None,
+            stdin=_PROMPT if adapter.prompt == "stdin" else None,
+            files={**self._files(), _PROMPT: text.encode()},
             adapter=adapter,
-            model=model,
-            session=fill.session,
         )
 
-    def _prepared(
+    def _session(self, work: Prompt, adapter: Adapter) -> str | None:
+        """The conversation that goes on: only one of this node, and none from before a rerun by hand."""
+        leaf = self._leaf
+        if not work.keep_session or not continues(adapter, leaf.session):
+            return None
+        begun_anew = leaf.generation > 0 and leaf.used == 0 and leaf.outcome is not Outcome.INTERRUPTED
+        return None if begun_anew else leaf.session
+
+    def _prompt_text(self, work: Prompt, session: str | None) -> str:
+        if session is not None:
+            return in_session(self._feedback, interrupted=self._leaf.outcome is Outcome.INTERRUPTED)
+        text = self._resolver.text(self._leaf, work.text)
+        return text if self._feedback is None else in_prompt(text, self._feedback)
+
+    def _files(self) -> dict[str, bytes]:
+        return {} if self._feedback is None else {GIVEN_FILE: self._feedback.encode()}
+
+    def _environment(self, script: str | None) -> Mapping[str, str]:
+        about = About(
+            path=self._leaf.path,
+            attempt=self._attempt,
+            key=self._key,
+            marker=self._marker,
+            out=f"{self._folder}/{OUT}",
+            feedback=os.devnull if self._feedback is None else f"{self._folder}/{GIVEN_FILE}",
+        )
+        return self._around.environments.of(self._leaf, about, script)
+
+    def _event(
         self,
-        asked: _Asked,
         *,
-        argv: tuple[str, ...] = (),
-        call: tuple[str, Any] | None = None,
-        given: Mapping[str, bytes] | None = None,
-        stdin: str | None = None,
-        adapter: Adapter | None = None,
+        adapter: str | None = None,
         model: str | None = None,
         session: str | None = None,
-    ) -> Prepared:
-        instance, node = asked.instance, asked.node
-        cwd = self._directories.of(instance)
-        return Prepared(
-            event=AttemptStart(
-                path=instance.path,
-                attempt=asked.attempt,
-                key=asked.about.key,
-                definition_sha256=node.digest,
-                inputs_sha256=self._resolver.inputs_digest(instance),
-                adapter=None if adapter is None else adapter.name,
-                model=model,
-                session=session,
-                session_directory=cwd if session is not None else None,
-            ),
-            marker=asked.marker,
-            folder=asked.folder,
-            cwd=cwd,
-            env=self._environments.of(instance, asked.about, script_of(node.work)),
-            argv=argv,
-            call=call,
-            stdin=stdin,
-            files=given or {},
-            timeout_s=node.timeout_s,
-            idle_s=node.idle_s,
+        session_directory: str | None = None,
+    ) -> AttemptStart:
+        return AttemptStart(
+            path=self._leaf.path,
+            attempt=self._attempt,
+            key=self._key,
+            definition_sha256=self._node.digest,
+            inputs_sha256=self._resolver.inputs_digest(self._leaf),
             adapter=adapter,
+            model=model,
+            session=session,
+            session_directory=session_directory,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The attempt that is prepared."""
-
-    instance: Instance
-    node: Node
-    attempt: int
-    about: About
-    folder: str
-    marker: str
+def argv_filled(around: Surroundings, user: Instance, argv: tuple[Any, ...]) -> tuple[str, ...]:
+    """An argv list with its values; each element stays one."""
+    if all(isinstance(each, str) for each in argv):
+        return argv
+    resolver = around.resolver
+    return tuple(
+        each if isinstance(each, str) else in_place(resolver.text(user, each), f"the argument `{written(each)}`")
+        for each in argv
+    )

@@ -1,90 +1,137 @@
-"""What an agent program printed → its reply, session id and usage, by the places that its adapter names.
+"""What an agent program printed -> reply, session, usage and limits, found where its adapter says they stand.
 
-A place is `text` (everything), `json:<path>` (the output is one JSON value) or `jsonl:<path>` (one value a line; the
-last line that has the path counts). A path is names and numbers with dots between them.
+A place is `text` (all of it), `json:<path>` (the output is one JSON value) or `jsonl:<path>` (the last line that has
+the path); a path is keys and numbers with dots between.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
+from onward import clock
 from onward.model.nodes import Adapter
 from onward.tasks.failures import Failure
-from onward.tasks.json_text import shown, to_json
+from onward.tasks.json_text import from_json, to_json
+from onward.tasks.output_files import read_text_bytes, read_whole
 
-_decode = msgspec.json.Decoder().decode
-_NOTHING = object()
+_SECONDS_OF_AN_EPOCH = 1_000_000_000
+_MILLISECONDS_OF_AN_EPOCH = 1_000_000_000_000
+_FIELDS = ("reply", "session", "usage", "cost", "limit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The last message of an agent. `text` None: it said none."""
+    """`text` None: the program did not reply. `limited`: it said that a limit was reached (until `reset_at`)."""
 
-    text: str
+    text: str | None = None
     session: str | None = None
     usage: dict[str, float] = field(default_factory=dict)
+    limited: bool = False
+    reset_at: dt.datetime | None = None
 
 
-def reply_of(adapter: Adapter, printed: str) -> Reply:
-    """Raises `Failure` when the reply is not where the adapter says."""
-    said = _at(adapter.reply, printed)
-    if said is _NOTHING:
-        raise Failure(
-            "no-reply",
-            f"`{adapter.name}` printed nothing at `{adapter.reply}`: {shown(printed)}",
-            help="the log of the task has all of it",
-        )
-    session = _NOTHING if adapter.session is None else _at(adapter.session, printed)
+def read_reply(adapter: Adapter, path: str, size: int) -> Reply:
+    """The reply in a log of `size` bytes. Raises `TaskError` when it cannot be one."""
+    wanted = {name: place for name in _FIELDS if (place := getattr(adapter, name)) and place != "text"}
+    found = _find(wanted, path, size) if wanted else {}
+    text = _text_of(found.get("reply"))
+    if adapter.reply == "text":
+        text = read_text_bytes(path, size, "the reply").decode()
+    limit = found.get("limit")
     return Reply(
-        text=said if isinstance(said, str) else to_json(said),
-        session=session if isinstance(session, str) else None,
-        usage=_numbers(adapter, printed),
+        text=text,
+        session=_text_of(found.get("session")),
+        usage=_usage(found),
+        limited=limit not in (None, False, "", 0),
+        reset_at=_moment(limit),
     )
 
 
-def _numbers(adapter: Adapter, printed: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, place in (("tokens", adapter.usage), ("usd", adapter.cost)):
-        value = _NOTHING if place is None else _at(place, printed)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            found[name] = float(value)
-        elif isinstance(value, dict):
-            found |= {k: float(v) for k, v in value.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+def _find(wanted: dict[str, str], path: str, size: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    ways = {name: (place.partition(":")[0], place.partition(":")[2].split(".")) for name, place in wanted.items()}
+    if any(form == "json" for form, _ in ways.values()) and size:
+        whole = from_json(read_whole(path, "the reply") or b"", "the reply")
+        found.update({name: at(whole, way) for name, (form, way) in ways.items() if form == "json"})
+    by_line = {name: way for name, (form, way) in ways.items() if form == "jsonl"}
+    if by_line and size:
+        found.update(_last_in_lines(path, by_line))
     return found
 
 
-def _at(place: str, printed: str) -> Any:
-    """The value at a place, or `_NOTHING`."""
-    form, _, path = place.partition(":")
-    match form:
-        case "json":
-            return _below(_parsed(printed), path)
-        case "jsonl":
-            for line in reversed(printed.splitlines()):
-                value = _below(_parsed(line), path)
-                if value is not _NOTHING:
-                    return value
-            return _NOTHING
-        case _:
-            return printed
+def _last_in_lines(path: str, ways: dict[str, list[str]]) -> dict[str, Any]:
+    """The last value of each way; lines that cannot have any are not even parsed."""
+    found: dict[str, Any] = {}
+    hints = {name: _hint(way) for name, way in ways.items()}
+    with open(path, "rb") as file:
+        for line in file:
+            names = [name for name, hint in hints.items() if hint in line]
+            if not names:
+                continue
+            try:
+                value = from_json(line, "a line")
+            except Failure:  # agents print warnings between their events
+                continue
+            for name in names:
+                here = at(value, ways[name])
+                if here is not None:
+                    found[name] = here
+    return found
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return _decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return _NOTHING
+def _hint(way: list[str]) -> bytes:
+    names = [step for step in way if not step.isdecimal()]
+    return to_json(names[-1]).encode() if names else b""
 
 
-def _below(value: Any, path: str) -> Any:
-    for part in filter(None, path.split(".")):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and part.lstrip("-").isdigit() and -len(value) <= int(part) < len(value):
-            value = value[int(part)]
+def at(value: Any, way: list[str]) -> Any:
+    """What stands at the end of the way; None when there is nothing."""
+    for step in way:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
         else:
-            return _NOTHING
+            return None
     return value
+
+
+def _text_of(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return to_json(value)
+
+
+def _usage(found: dict[str, Any]) -> dict[str, float]:
+    usage = {name: float(number) for name, number in _numbers(found.get("usage"))}
+    cost = found.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool):
+        usage["usd"] = float(cost)
+    return usage
+
+
+def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _numbers(each, f"{name}.{key}" if name else key)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield name or "tokens", value
+
+
+def _moment(value: Any) -> dt.datetime | None:
+    """A time in words, seconds or milliseconds since the epoch, or so many seconds from now."""
+    if isinstance(value, str):
+        try:
+            return clock.from_iso(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if value >= _MILLISECONDS_OF_AN_EPOCH:
+        value /= 1000
+    if value >= _SECONDS_OF_AN_EPOCH:
+        return dt.datetime.fromtimestamp(value, dt.UTC)
+    return clock.now() + dt.timedelta(seconds=max(0, value))
