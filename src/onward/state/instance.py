@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from enum import IntEnum, IntFlag
 from typing import Any
+
+from msgspec import Struct
 
 from onward.model.nodes import Kind, Node
 from onward.model.status import Outcome, Status
@@ -91,56 +92,49 @@ class Asked(IntFlag):
     """a time limit or `fail-fast` ended the body: no further child is reached"""
 
 
-class Instance:
+class Instance(Struct, array_like=True, eq=False, kw_only=False):
     """Mutable inside the state, so that one event costs O(1); never handed out for writing.
 
-    `used` counts attempts against the retry budget, `attempt` all attempts. Times are seconds since the epoch.
-    `position` is the place of an iteration among the items of its loop, from 0. `open` are the
-    children that were reached and have not ended, in that order. `result` and `reason` say how the node will end.
+    The fields up to `variables` are what events recorded, and what the state cache keeps, in this order; the rest is
+    worked out again by `settle`. `used` counts attempts against the retry budget, `attempt` all attempts. Times are
+    seconds since the epoch. `position` is the place of an iteration among the items of its loop, from 0. `open` are
+    the children that were reached and have not ended, in that order. `result` and `reason` say how the node will end.
     """
 
-    __slots__ = (
-        "artifacts", "asked", "attempt", "cursor", "digest", "ended_at", "ended_seq", "ending", "exit", "generation",
-        "held", "inputs", "issued", "items", "node", "open", "outcome", "outputs", "parent", "path", "position",
-        "queue", "reason", "result", "role", "session", "signal", "stage", "started_at", "status", "stopped", "until",
-        "used", "variables",
-    )  # fmt: skip
-
-    def __init__(self, path: str, node: Node | None, parent: Instance | None, role: Role) -> None:
-        self.path = path
-        self.node = node
-        self.parent = parent
-        self.role = role
-        self.stage = Stage.NEW
-        self.status = Status.PENDING
-        self.asked = Asked.NONE
-        self.attempt = 0
-        self.used = 0
-        self.generation = 0
-        self.cursor = 0
-        self.position = 0
-        self.open: dict[Instance, None] | None = None
-        self.stopped: str | None = None
-        self.ending: str | None = None
-        self.held = 0
-        self.issued = False
-        self.queue: deque[Instance] | None = None
-        self.items: list[tuple[str, Value | None]] | None = None
-        self.until: float | None = None
-        self.outcome: Outcome | None = None
-        self.result: Status | None = None
-        self.reason = ""
-        self.outputs: dict[str, Value] = NO_OUTPUTS
-        self.variables: dict[str, str] | None = None
-        self.artifacts: tuple[Artifact, ...] = ()
-        self.digest = ""
-        self.inputs: str | None = None
-        self.exit: int | None = None
-        self.signal: str | None = None
-        self.session: str | None = None
-        self.started_at: float | None = None
-        self.ended_at: float | None = None
-        self.ended_seq = 0
+    path: str
+    stage: Stage = Stage.NEW
+    status: Status = Status.PENDING
+    asked: int = 0
+    attempt: int = 0
+    used: int = 0
+    generation: int = 0
+    position: int = 0
+    digest: str = ""
+    started_at: float | None = None
+    ended_at: float | None = None
+    ended_seq: int = 0
+    exit: int | None = None
+    signal: str | None = None
+    session: str | None = None
+    outcome: Outcome | None = None
+    result: Status | None = None
+    reason: str = ""
+    until: float | None = None
+    inputs: str | None = None
+    outputs: dict[str, Value] = {}
+    artifacts: tuple[Artifact, ...] = ()
+    items: list[tuple[str, Value | None]] | None = None
+    variables: dict[str, str] | None = None
+    node: Node | None = None
+    parent: Instance | None = None
+    role: Role = Role.NODE
+    cursor: int = 0
+    open: Any = None
+    stopped: str | None = None
+    ending: str | None = None
+    held: int = 0
+    issued: bool = False
+    queue: Any = None
 
     def __repr__(self) -> str:
         return f"<{self.path or '(root)'} {self.role.name} {self.stage.name} {self.status}>"

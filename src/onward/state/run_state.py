@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from onward.model.events import GateOpen, Owner
 from onward.model.nodes import Node, Plan
 from onward.model.status import RunStatus, Status
-from onward.state.instance import Instance, Role, Stage
+from onward.state.instance import NO_OUTPUTS, Instance, Role, Stage
 
 SECTIONS = ("@merge", "@on-failure", "@finally")
 
@@ -72,7 +72,7 @@ class RunState:
         self.plan = plan
         self.facts = RunFacts()
         self.index: dict[str, Node] = {node.path: node for node in plan.root.walk()}
-        self.root = Instance("", plan.root, None, Role.NODE)
+        self.root = Instance("", node=plan.root)
         self.instances: dict[str, Instance] = {"": self.root}
         self.frontier: dict[str, Instance] = {}
         self.timers: list[tuple[float, int, str]] = []
@@ -105,7 +105,7 @@ class RunState:
         path = f"{parent.path}/{node.name}" if parent.path else node.name
         found = self.instances.get(path)
         if found is None:
-            found = self._add(Instance(path, node, parent, Role.LOOP if node.loop else Role.NODE))
+            found = self._add(Instance(path, node=node, parent=parent, role=Role.LOOP if node.loop else Role.NODE))
         return found
 
     def iteration(self, loop: Instance, key: str) -> Instance:
@@ -113,7 +113,7 @@ class RunState:
         path = f"{loop.path}[{key}]"
         found = self.instances.get(path)
         if found is None:
-            found = self._add(Instance(path, loop.node, loop, Role.ITERATION))
+            found = self._add(Instance(path, node=loop.node, parent=loop, role=Role.ITERATION))
         return found
 
     def section(self, owner: Instance, name: str) -> Instance:
@@ -121,7 +121,7 @@ class RunState:
         path = f"{owner.path}/{name}" if owner.path else name
         found = self.instances.get(path)
         if found is None:
-            found = self._add(Instance(path, owner.node, owner, Role.SECTION))
+            found = self._add(Instance(path, node=owner.node, parent=owner, role=Role.SECTION))
         return found
 
     def existing_section(self, owner: Instance, name: str) -> Instance | None:
@@ -129,19 +129,30 @@ class RunState:
         return self.instances.get(f"{owner.path}/{name}" if owner.path else name)
 
     def _add(self, instance: Instance) -> Instance:
+        instance.outputs = NO_OUTPUTS
         self.instances[instance.path] = instance
         return instance
 
     def _materialize(self, path: str) -> Instance:
+        instance = Instance(path)
+        self.place(instance)
+        return self._add(instance)
+
+    def place(self, instance: Instance) -> None:
+        """Give an instance that has only its path its parent, node and role."""
+        path = instance.path
         if path.endswith("]"):
-            cut = path.rfind("[")
-            return self.iteration(self.ensure(path[:cut]), path[cut + 1 : -1])
+            instance.parent = self.ensure(path[: path.rfind("[")])
+            instance.node, instance.role = instance.parent.node, Role.ITERATION
+            return
         parent_path, _, name = path.rpartition("/")
-        parent = self.ensure(parent_path)
+        instance.parent = parent = self.ensure(parent_path)
         if name in SECTIONS:
-            return self.section(parent, name)
-        node = self.index.get(static_child(parent, name)) if parent.node is not None else None
-        return self._add(Instance(path, node, parent, Role.LOOP if node and node.loop else Role.NODE))
+            instance.node, instance.role = parent.node, Role.SECTION
+        elif parent.node is not None:
+            instance.node = self.index.get(static_child(parent, name))
+            if instance.node is not None and instance.node.loop is not None:
+                instance.role = Role.LOOP
 
     def dependents(self, group: Node) -> dict[str, list[Node]]:
         """For a `parallel`: name of a member -> the members that need it."""
