@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module, what it does in one line); in the order in which help lists them
+    "run": ("onward.cli.run", "Start a run of a workflow file"),
+    "resume": ("onward.cli.resume", "Go on with a run from where it stopped"),
+    "cancel": ("onward.cli.cancel", "End a run; its `finally` steps still run"),
     "status": ("onward.cli.status", "What is done, running, waiting and left; what to do next"),
     "runs": ("onward.cli.runs", "The runs of the store, newest first"),
     "logs": ("onward.cli.logs", "What tasks wrote"),

@@ -12,7 +12,7 @@ import click
 from onward.cli.common import Common
 from onward.errors import UsageError
 from onward.store.folder import RunFolder
-from onward.store.locate import VARIABLE, find_store, store_here
+from onward.store.locate import store_here
 from onward.store.runs import Store
 
 
@@ -23,17 +23,8 @@ def store_of(common: Common) -> Store:
 
 def at(store: Store) -> str:
     """What a printed command needs after the run id so that it finds this store: ` --store DIR`, or nothing."""
-    from pathlib import Path
-
-    named = os.environ.get(VARIABLE)
-    if named:
-        found = Path(named).absolute()
-    else:
-        near = find_store(Path.cwd())
-        if near is None:
-            return f" --store {shlex.quote(os.fspath(store.root))}"
-        found = near.root
-    same = os.path.realpath(found) == os.path.realpath(store.root)
+    found = store_here()
+    same = os.path.realpath(found.root) == os.path.realpath(store.root)
     return "" if same else f" --store {shlex.quote(os.fspath(store.root))}"
 
 

@@ -48,7 +48,7 @@ def run_record(source: Source, events: Iterable[ev.Event]) -> RunRecord:
         definition_sha256=facts.definition_sha256,
         variables=facts.variables,
         resumed_count=facts.resumed_count,
-        outputs={name: result_view(source, value) for name, value in state.root.outputs.items()},
+        outputs={name: result_view(source, value) for name, value in (state.root.outputs or {}).items()},
         history=told,
     )
 

@@ -67,11 +67,11 @@ def _facts(view: StatusView, now: float) -> Iterator[str]:
 # ---------------------------------------------------------------- the tree
 
 
-def tree_lines(nodes: Sequence[NodeView], marks: dict[str, str]) -> Iterator[Line]:
-    """Every top-level node, and what is open below."""
+def tree_lines(nodes: Sequence[NodeView], marks: dict[str, str], *, whole: bool = False) -> Iterator[Line]:
+    """Every top-level node, and what is open below; all that is below with `whole`."""
     below = _by_parent(nodes)
     for node in below.get("", []):
-        yield from _branch(node, below, marks, 1)
+        yield from _branch(node, below, marks, 1, whole)
 
 
 def _by_parent(nodes: Sequence[NodeView]) -> dict[str, list[NodeView]]:
@@ -91,16 +91,19 @@ def _parent(path: str, known: set[str]) -> str:
     return ""
 
 
-def _branch(node: NodeView, below: dict[str, list[NodeView]], marks: dict[str, str], depth: int) -> Iterator[Line]:
+def _branch(
+    node: NodeView, below: dict[str, list[NodeView]], marks: dict[str, str], depth: int, whole: bool
+) -> Iterator[Line]:
     children = below.get(node.path, [])
     yield Line(f"{'  ' * depth}{marks.get(node.status, '?')} {_row(node, children)}", node.status)
-    if node.status in (Status.SUCCEEDED, Status.SKIPPED, Status.PENDING):
+    if not whole and node.status in (Status.SUCCEEDED, Status.SKIPPED, Status.PENDING):
         return
-    shown = {one.path for one in sorted(children, key=_urgency)[:MOST_BELOW]}
+    most = len(children) if whole else MOST_BELOW
+    shown = {one.path for one in sorted(children, key=_urgency)[:most]}
     for child in children:
         if child.path in shown:
-            yield from _branch(child, below, marks, depth + 1)
-    if len(children) > MOST_BELOW:
+            yield from _branch(child, below, marks, depth + 1, whole)
+    if len(children) > most:
         yield Line(f"{'  ' * (depth + 1)}  and {len(children) - MOST_BELOW:,} more", "dim")
 
 

@@ -111,7 +111,7 @@ def _values(source: Source) -> tuple[int, list[Fault]]:
 def _stored(state: RunState) -> Iterator[tuple[str, str, Value]]:
     """Results that lie in files of their own."""
     for path, instance in state.instances.items():
-        for name, value in instance.outputs.items():
+        for name, value in (instance.outputs or {}).items():
             if value.sha256 is not None:
                 yield path, name, value
         for key, item in instance.items or ():

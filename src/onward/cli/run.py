@@ -1,0 +1,110 @@
+"""`onward run FILE`: check the file, start a run, show how it goes, end with a summary."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from onward.cli.common import Common, common_options
+from onward.cli.progress import progress_for
+from onward.cli.target import at, print_json
+from onward.cli.variables import given_variables, variable_options
+from onward.engine.embedded.launch import RunResult, StartOptions, start_run
+from onward.store.locate import store_for_file
+
+
+@click.command("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@variable_options
+@click.option("--resume", is_flag=True, help="Go on from the state file of `checkpoint:`, if there is one.")
+@click.option(
+    "--rerun", multiple=True, metavar="NAME", help="With --resume: do this task again though it is listed as completed."
+)
+@click.option("--id", "run_id", metavar="ID", help="The id of the run (made from the workflow's name and the time).")
+@click.option("--adapter", metavar="NAME", envvar="ONWARD_ADAPTER", help="The agent for prompts that name none.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many tasks at once.")
+@click.option("--detach", is_flag=True, help="Print the id of the run and return; it goes on by itself.")
+@click.option("--dry-run", is_flag=True, help="Show the plan; nothing is done.")
+@click.option("--yes", is_flag=True, help="Ask nothing that has a default.")
+@common_options(json=True)
+def command(
+    common: Common,
+    file: Path,
+    given: tuple[str, ...],
+    vars_file: Path | None,
+    resume: bool,
+    rerun: tuple[str, ...],
+    run_id: str | None,
+    adapter: str | None,
+    limit: int | None,
+    detach: bool,
+    dry_run: bool,
+    yes: bool,  # noqa: ARG001 - nothing is asked here yet
+) -> int:
+    """Start a run of a workflow file, show how it goes, and end with a summary.
+
+    Ends with 0 when the run succeeded, 1 when it failed, 2 when the file or the command cannot be used, 3 when it is
+    paused or waits for somebody, 4 when onward could not write its own files, 130 when it was cancelled.
+    """
+    variables = given_variables(given)
+    if dry_run:
+        return _show_plan(common, file, variables, vars_file)
+    options = StartOptions(
+        file=file,
+        variables=variables,
+        vars_file=vars_file,
+        store=common.store,
+        run_id=run_id,
+        adapter=adapter,
+        limit=limit,
+        resume=resume,
+        rerun=rerun,
+    )
+    where = at(store_for_file(file, common.store))
+    if detach:
+        from onward.cli.detached import drive_detached
+
+        return drive_detached(lambda observer: start_run(options, observer), common, where)
+    with progress_for(common, where) as progress:
+        result = start_run(options, progress)
+    return finish(common, result)
+
+
+def finish(common: Common, result: RunResult) -> int:
+    """The exit code; with `--json` also what became of the run, on stdout."""
+    if common.json:
+        print_json(
+            {
+                "schema": 1,
+                "run": result.run_id,
+                "status": result.status.value,
+                "reason": result.reason,
+                "exit_code": result.exit_code,
+            }
+        )
+    return result.exit_code
+
+
+def _show_plan(common: Common, file: Path, variables: dict[str, str], vars_file: Path | None) -> int:
+    from onward.cli.drawing import draw, marks_for
+    from onward.engine.definition import load_plan
+    from onward.plan.inputs import resolve_variables
+    from onward.spec.variables_file import read_variables
+    from onward.state.run_state import RunState
+    from onward.views.nodes import Around, node_views
+    from onward.views.table import Line, tree_lines
+
+    loaded = load_plan(file, shown=str(file))
+    from_file = read_variables(vars_file) if vars_file is not None else {}
+    state = RunState(loaded.plan)
+    state.facts.variables = resolve_variables(loaded.plan, variables, from_file)
+    nodes = node_views(state, Around(run="", now=0.0))
+    if common.json:
+        shown = [{"path": node.path, "kind": node.kind, "title": node.title} for node in nodes]
+        print_json({"schema": 1, "file": str(file), "variables": state.facts.variables, "nodes": shown})
+        return 0
+    draw(tree_lines(nodes, marks_for(sys.stdout), whole=True), common)
+    draw([Line(f"{file}: nothing was run", "dim")], common, sys.stderr)
+    return 0
