@@ -73,9 +73,10 @@ def read(text: str, shown: str) -> Reading:
         raise Unreadable(explain(error, shown, lines)) from None
     finally:
         parser.dispose()
-    if builder.root is None:
+    root = builder.root
+    if root is None or (isinstance(root, Scalar) and root.plain and not root.text):
         _refuse(shown, "empty-file", "the file holds nothing", help=_EMPTY)
-    return Reading(builder.root, builder.problems, builder.count)
+    return Reading(root, builder.problems, builder.count)
 
 
 def lines_of(text: str) -> list[str]:
