@@ -18,7 +18,7 @@ from onward.cli.common import Common
 from onward.cli.plain import PlainProgress
 from onward.engine.embedded.launch import RunResult
 from onward.engine.observer import Observer
-from onward.errors import OnwardError
+from onward.errors import OnwardError, Problems
 from onward.state.run_state import RunState
 
 LOG = "driver.log"
@@ -105,6 +105,8 @@ def _be_the_driver(work: Work, common: Common, at: str, pipe: int) -> None:
         result = work(observer)
         observer.say({"code": result.exit_code})
         code = result.exit_code
+    except Problems as error:
+        code = _fail(observer, str(error), error.exit_code)
     except OnwardError as error:
         code = _fail(observer, f"error[{error.code}]: {error}", error.exit_code)
     except Exception as error:  # noqa: BLE001 - the child's only way to tell of a bug

@@ -68,7 +68,7 @@ def _attempt_ended(state: RunState, event: ev.AttemptEnd) -> list[Line]:
 
 def _node_ended(state: RunState, event: ev.NodeEnd) -> Line:
     instance = state.get(event.path)
-    lasted = _lasted(instance)
+    lasted = _lasted(state, instance)
     text = words.status_word(event.status) + (f" ({lasted})" if lasted and event.status is Status.SUCCEEDED else "")
     if event.status is not Status.SUCCEEDED:
         reason = words.one_line(event.reason)
@@ -78,10 +78,11 @@ def _node_ended(state: RunState, event: ev.NodeEnd) -> Line:
     return _line(event.path, text, event.status)
 
 
-def _lasted(instance: Instance | None) -> str:
+def _lasted(state: RunState, instance: Instance | None) -> str:
+    """How long it took; the time before a resume, when nobody drove, is left out."""
     if instance is None or instance.started_at is None or instance.ended_at is None:
         return ""
-    return words.duration(instance.ended_at - instance.started_at)
+    return words.duration(instance.ended_at - max(instance.started_at, state.facts.resumed_at or 0.0))
 
 
 def _named(state: RunState, path: str) -> str:
