@@ -31,7 +31,7 @@ def unsupported(document: Document) -> list[Problem]:
     return [
         Problem(
             code="not-yet-supported",
-            message=f"{quoted(use.key)} is part of the format, but this version of onward cannot do it yet: "
+            message=f"{quoted(use.key)} is part of the format, but this version of onward cannot execute it yet: "
             f"{NOT_YET[use.feature]}",
             place=use.place,
             source=excerpt(each.lines, use.place),
