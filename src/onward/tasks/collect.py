@@ -15,7 +15,6 @@ from onward.model.events import AttemptEnd, AttemptStart
 from onward.model.nodes import Adapter, Kind, Node
 from onward.model.status import Outcome
 from onward.model.values import Value
-from onward.state.instance import NO_OUTPUTS
 from onward.store.values import INLINE_BYTES, Values
 from onward.tasks import endings
 from onward.tasks.attempt_folder import Exit
@@ -177,7 +176,7 @@ class _Collection:
         """Keep what was printed as `text`. Where nothing refers to it, only what is short and is text."""
         size = self._exit.out
         if size == 0:
-            if wanted:
+            if wanted or self._node.referenced:
                 self._outputs = dict(_NO_TEXT) if self._node.outputs else _NO_TEXT
             return b""
         if not wanted and size > UNUSED_TEXT_BYTES + 1 and not self._node.referenced:
@@ -240,7 +239,7 @@ class _Collection:
             usage=self._reply.usage,
             session=self._reply.session,
             stdout=self._stdout(),
-            outputs=self._outputs or NO_OUTPUTS,
+            outputs=self._outputs,
             metrics=self._metrics() if ending.started else {},
             feedback_sha256=self._leave_feedback(ending) if bad else None,
         )

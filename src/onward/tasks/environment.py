@@ -56,14 +56,16 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """The caller's environment and the variables of one file. `large` are variables that no environment takes.
+    """The caller's environment and the variables of one file, and these alone (`added`).
 
+    `large` are variables that no environment takes.
     Holds on to the mapping, by whose identity it is found.
     """
 
     variables: Mapping[str, Any]
     stamp: int
     environment: dict[str, str]
+    added: dict[str, str]
     large: frozenset[str]
 
 
@@ -77,10 +79,26 @@ class Environments:
         self._bases: dict[int, _Base] = {}
 
     def of(self, user: Instance, about: About, script: str | None = None) -> dict[str, str]:
-        """A new mapping. `script` is looked through for variables that are too large to be there."""
-        base, layout = self._base(user), self._layout(user)
+        """The whole environment. `script` is looked through for variables that are too large to be there."""
+        base = self._base(user)
         environment = base.environment.copy()
-        large = base.large
+        large = self._fill(environment, user, about, base.large)
+        if large and script is not None:
+            _refuse_large(large, script)
+        return environment
+
+    def changes(self, user: Instance, about: About) -> tuple[dict[str, str], tuple[str, ...]]:
+        """What a process that has the caller's environment must set, and unset, to have the whole one."""
+        base = self._base(user)
+        changes = base.added.copy()
+        large = self._fill(changes, user, about, base.large)
+        return changes, tuple(name for name in large if name in self._context.environment)
+
+    def _fill(
+        self, environment: dict[str, str], user: Instance, about: About, large: frozenset[str]
+    ) -> frozenset[str]:
+        """Add all that comes after the variables; which of these have no place in an environment."""
+        layout = self._layout(user)
         if layout.looped:
             large = self._add_loop_values(environment, user, large)
         environment.update(layout.literal)
@@ -89,10 +107,8 @@ class Environments:
             environment[name] = in_place(value, f"`{name}` in `env`")
         if layout.secrets:
             self._add_secrets(environment, layout.secrets)
-        if large and script is not None:
-            _refuse_large(large - environment.keys(), script)
         self._add_about(environment, about)
-        return environment
+        return large - environment.keys() if large else large
 
     # --- variables ----------------------------------------------------------------------------------------
 
@@ -101,10 +117,11 @@ class Environments:
         variables, stamp = self._resolver.variables(user), self._resolver.state.facts.resumed_count
         base = self._bases.get(id(variables))
         if base is None or base.stamp != stamp:
-            environment, large = dict(self._context.environment), set[str]()
+            added, large = dict[str, str](), set[str]()
             for name, value in variables.items():
-                _add(environment, large, name, value)
-            base = self._bases[id(variables)] = _Base(variables, stamp, environment, frozenset(large))
+                _add(added, large, name, value)
+            environment = {name: v for name, v in self._context.environment.items() if name not in large} | added
+            base = self._bases[id(variables)] = _Base(variables, stamp, environment, added, frozenset(large))
         return base
 
     def _add_loop_values(self, environment: dict[str, str], user: Instance, large: frozenset[str]) -> frozenset[str]:

@@ -121,12 +121,13 @@ def _keys(around: Surroundings, loop: Instance, rules: Loop, values: Sequence[An
 
 def _filled_keys(around: Surroundings, loop: Instance, key: Text, values: Sequence[Any]) -> list[str]:
     """`key` is written as if inside an iteration, and there are none yet: they are made up, with these items."""
-    shadow = Instance(loop.path, loop.node, loop.parent, Role.LOOP)
+    shadow = Instance(path=loop.path, node=loop.node, parent=loop.parent, role=Role.LOOP)
     keep = around.context.values.to_value
     shadow.items = [(str(number), keep(_form(value), value)) for number, value in enumerate(values, 1)]
     keys = []
     for position, (name, _) in enumerate(shadow.items):
-        iteration = Instance(f"{loop.path}[{name}]", loop.node, shadow, Role.ITERATION)
+        path = f"{loop.path}[{name}]"
+        iteration = Instance(path=path, node=loop.node, parent=shadow, role=Role.ITERATION)
         iteration.position = position
         keys.append(iteration_key(around.resolver.text(iteration, key)))
     return keys

@@ -38,7 +38,10 @@ _STDIN = "stdin"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """An attempt that only needs to be started. `files` are written into its folder before, by name."""
+    """An attempt that only needs to be started. `files` are written into its folder before, by name.
+
+    Of a call, `env` and `unset` are what differs from the environment of its worker.
+    """
 
     event: AttemptStart
     node: Node
@@ -46,6 +49,7 @@ class Prepared:
     folder: str
     cwd: str
     env: Mapping[str, str]
+    unset: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     stdin: str | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -97,6 +101,7 @@ class Prepared:
             target=call.target,
             arguments=self.arguments,
             env=self.env,
+            unset=self.unset,
             cwd=Path(self.cwd),
             timeout_s=self.node.timeout_s,
             kill_after_s=KILL_AFTER_S,
@@ -190,13 +195,15 @@ class _Preparation:
         arguments = self._resolver.data(self._leaf, work.arguments)
         if not isinstance(arguments, dict):
             raise Failure("bad-arguments", f"`with` of `{self._leaf.path}` is no mapping of arguments")
+        env, unset = self._around.environments.changes(self._leaf, self._about())
         return Prepared(
             event=self._event(),
             node=self._node,
             marker=self._marker,
             folder=self._folder,
             cwd=self._around.directories.of(self._leaf),
-            env=self._environment(None),
+            env=env,
+            unset=unset,
             files=self._files(),
             call=work,
             arguments=arguments,
@@ -240,7 +247,10 @@ class _Preparation:
         return {} if self._feedback is None else {GIVEN_FILE: self._feedback.encode()}
 
     def _environment(self, script: str | None) -> Mapping[str, str]:
-        about = About(
+        return self._around.environments.of(self._leaf, self._about(), script)
+
+    def _about(self) -> About:
+        return About(
             path=self._leaf.path,
             attempt=self._attempt,
             key=self._key,
@@ -248,7 +258,6 @@ class _Preparation:
             out=f"{self._folder}/{OUT}",
             feedback=os.devnull if self._feedback is None else f"{self._folder}/{GIVEN_FILE}",
         )
-        return self._around.environments.of(self._leaf, about, script)
 
     def _event(
         self,

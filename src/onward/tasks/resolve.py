@@ -207,7 +207,7 @@ class Resolver:
         target = self.target(user, ref) if ref.field in ("text", "lines", "json") else None
         if target is None or target.node is None or target.node.kind is not Kind.RUN or not target.attempt:
             return None
-        if target.status is not Status.SUCCEEDED or target.outputs.keys() & _MAIN:
+        if target.status is not Status.SUCCEEDED or (target.outputs and target.outputs.keys() & _MAIN):
             return None
         return logged_text(self.context.attempt_folder(target.path, target.attempt))
 
@@ -265,7 +265,7 @@ class Resolver:
 
     def record(self, instance: Instance) -> dict[str, Any]:
         """What `results` says about one member or iteration."""
-        outputs, node = instance.outputs, instance.node
+        outputs, node = instance.outputs or {}, instance.node
         record: dict[str, Any] = {"status": instance.status.value}
         text = outputs.get("text")
         if text is not None:
