@@ -35,7 +35,7 @@ FRAME_S = 0.125
 REST_S = 1.0
 """between two drawings while nothing runs"""
 SHARE = 20
-"""building and drawing take at most one part in so many of the time"""
+"""building and drawing take at most one part in so many of the time, as long as that leaves one picture a second"""
 MOST_LINES_AT_ONCE = 60
 BAR_WIDTH = 24
 
@@ -76,8 +76,10 @@ class LiveProgress:
         self._waiting: list[Line] = []
         self._left_out = 0
         self._next_build = 0.0
+        self._pace = _Pace()
         self._planned: asyncio.TimerHandle | None = None
         self._stop = threading.Event()
+        self._news = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -144,8 +146,9 @@ class LiveProgress:
         self._frame = self._tree.rows(max(6, min(20, self._console.height - 4)))
         self._busy = self._tree.is_busy
         self._print_kept()
+        self._news.set()
         now = clock.monotonic()
-        self._next_build = now + max(FRAME_S, SHARE * (now - begun))
+        self._next_build = now + max(FRAME_S, self._pace.wait_after(now - begun))
 
     def _print_kept(self) -> None:
         lines, self._waiting = self._waiting, []
@@ -157,18 +160,21 @@ class LiveProgress:
     def _print(self, lines: Sequence[Line]) -> None:
         if lines:
             text = Text("\n").join([Text(line.text, style=STYLES.get(line.style, "")) for line in lines])
-            self._console.print(text)
+            self._console.print(text, soft_wrap=True)  # a command that is copied must be on one line
 
     # ------------------------------------------------------------ drawing
 
     def _draw_on(self) -> None:
-        wait = FRAME_S
-        while not self._stop.wait(wait):
+        wait, pace, begun = FRAME_S, _Pace(), clock.monotonic()
+        while True:
+            self._news.wait(wait)
+            self._news.clear()
+            if self._stop.wait(max(0.0, begun + FRAME_S - clock.monotonic())):
+                return
             begun = clock.monotonic()
             if self._live is not None:
                 self._live.refresh()
-            rest = FRAME_S if self._busy else REST_S
-            wait = max(rest, SHARE * (clock.monotonic() - begun))
+            wait = max(FRAME_S if self._busy else REST_S, pace.wait_after(clock.monotonic() - begun))
 
     def __rich__(self) -> Any:
         """The tree of the last frame at this moment: only spinners, times and the bar are made new."""
@@ -203,6 +209,7 @@ class LiveProgress:
 
     def _close(self) -> None:
         self._stop.set()
+        self._news.set()
         if self._planned is not None:
             self._planned.cancel()
             self._planned = None
@@ -214,6 +221,17 @@ class LiveProgress:
             self._frame = ()
             live.stop()
         self._print_kept()
+
+
+class _Pace:
+    """How long to wait after work of some cost; a cost that came only once (what is loaded, a busy moment) is none."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def wait_after(self, cost_s: float) -> float:
+        usual, self._last = min(cost_s, self._last), cost_s
+        return min(REST_S, SHARE * usual)
 
 
 def stays(event: ev.Event) -> bool:

@@ -60,10 +60,15 @@ def _attempt_ended(state: RunState, event: ev.AttemptEnd) -> list[Line]:
     if event.outcome is Outcome.LIMITED:
         until = f"; goes on at {words.moment(event.reset_at)}" if event.reset_at is not None else ""
         return [_line(event.path, f"a usage limit is reached{until}", Status.WAITING)]
-    if event.outcome is Outcome.OK or instance is None or instance.stage not in (Stage.RETRY, Stage.WAITING):
+    if event.outcome is Outcome.OK or instance is None or not _is_tried_again(instance, event.attempt):
         return []
     reason = words.why(event.error or event.outcome.value, event.exit, event.signal)
     return [_line(event.path, f"attempt {event.attempt} failed: {reason}", "warning")]
+
+
+def _is_tried_again(instance: Instance, attempt: int) -> bool:
+    """The next attempt may have begun already: both events are often on disk together."""
+    return instance.attempt > attempt or instance.stage in (Stage.RETRY, Stage.WAITING)
 
 
 def _node_ended(state: RunState, event: ev.NodeEnd) -> Line:
