@@ -457,3 +457,26 @@ def test_feedback_is_the_end_of_what_was_said(world: MakeWorld) -> None:
     assert len(told) <= 8192
     assert told.endswith("4999\n5000")
 
+
+
+@pytest.mark.parametrize(
+    ("task", "own"),
+    [
+        ("run: './measure'", False),
+        ("run: [./measure, x]", False),
+        ("run: 'echo 1 > \"$ONWARD_OUT/x\"'", True),
+        ("run: [sh, -c, 'echo 1 > \"$ONWARD_OUT/x\"']", True),
+        ("run: './measure', outputs: {x: text}", True),
+    ],
+)
+def test_outputs_have_a_folder_of_their_own_where_there_may_be_any(world: MakeWorld, task: str, own: bool) -> None:
+    prepared = world(f"task:\n  - one: {{{task}}}\n").prepare("one")
+    prepared.request()
+    assert (prepared.env["ONWARD_OUT"] != prepared.folder) is own
+    assert Path(prepared.env["ONWARD_OUT"]).is_dir()
+
+
+def test_a_program_that_is_not_known_to_measure_may_do_so(world: MakeWorld) -> None:
+    made = world("task:\n  - one: {run: 'sh ./measure'}\n")
+    (made.folder / "measure").write_text('echo \'{"n": 3}\' > "$ONWARD_OUT/metrics"')
+    assert one(made).metrics == {"n": 3}

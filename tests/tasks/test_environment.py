@@ -38,7 +38,7 @@ task:
               "ONWARD_ATTEMPT_ID": "w-1:phase/one#1", "ONWARD_DATETIME": "2026-01-31T10:00:00+01:00",
               "ONWARD_FEEDBACK": "/dev/null"}  # fmt: skip
     assert {name: env[name] for name in wanted} == wanted
-    assert Path(env["ONWARD_OUT"]).parent == Path(made.context.attempt_folder("phase/one", 1))
+    assert env["ONWARD_OUT"].startswith(made.context.attempt_folder("phase/one", 1))
 
 
 def test_the_recorded_variable_wins_over_an_exported_one_on_every_resume(world: MakeWorld) -> None:

@@ -15,8 +15,9 @@ from onward.tasks.attempt_folder import Exit
 from onward.tasks.environment import About, key_of, marker_of, script_of
 from onward.tasks.failures import Failure
 from onward.tasks.keeper_link import KILL_AFTER_S, ProgramRequest
+from onward.tasks.out import out_folder
 from onward.tasks.output_files import tail
-from onward.tasks.prepare import OUT, argv_filled
+from onward.tasks.prepare import argv_filled
 from onward.tasks.scripts import argv_of_script
 from onward.tasks.surroundings import Surroundings
 
@@ -120,7 +121,9 @@ def folder_for(around: Surroundings, user: Instance, purpose: str) -> str:
 def _about(around: Surroundings, user: Instance, folder: str, marker: str) -> About:
     """A command sees the `$ONWARD_OUT` of the attempt that it is about."""
     context, attempt = around.context, user.attempt
-    out = f"{context.attempt_folder(user.path, attempt)}/{OUT}" if attempt else folder
+    out = folder
+    if attempt and user.node is not None:
+        out = out_folder(user.node, context.attempt_folder(user.path, attempt))
     return About(
         path=user.path,
         attempt=max(1, attempt),

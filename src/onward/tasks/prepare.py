@@ -25,11 +25,10 @@ from onward.tasks.failures import Failure
 from onward.tasks.feedback import GIVEN_FILE, feedback_before, in_prompt, in_session
 from onward.tasks.insertion import in_place
 from onward.tasks.keeper_link import KILL_AFTER_S, CallRequest, ProgramRequest
+from onward.tasks.out import out_folder
 from onward.tasks.resolve import written
 from onward.tasks.scripts import argv_of_script
 from onward.tasks.surroundings import Surroundings
-
-OUT = "outputs"
 
 _PROMPT = "prompt"
 _SCRIPT = "script"
@@ -65,7 +64,7 @@ class Prepared:
     @property
     def out(self) -> str:
         """The folder that the task knows as `$ONWARD_OUT`."""
-        return f"{self.folder}/{OUT}"
+        return out_folder(self.node, self.folder)
 
     def request(self) -> ProgramRequest | CallRequest:
         """Make the folder of the attempt and what must lie in it; what to ask the keeper (or a worker) for."""
@@ -111,7 +110,8 @@ class Prepared:
         if self.event.attempt == 1:
             files.make_folder(os.path.dirname(self.folder))
         files.make_folder(self.folder)
-        files.make_folder(self.out)
+        if self.out != self.folder:
+            files.make_folder(self.out)
 
 
 def prepare(around: Surroundings, leaf: Instance, attempt: int) -> Prepared:
@@ -255,7 +255,7 @@ class _Preparation:
             attempt=self._attempt,
             key=self._key,
             marker=self._marker,
-            out=f"{self._folder}/{OUT}",
+            out=out_folder(self._node, self._folder),
             feedback=os.devnull if self._feedback is None else f"{self._folder}/{GIVEN_FILE}",
         )
 
