@@ -168,14 +168,18 @@ class Bench:
         lines = (self.folder / ".onward/runs/long/journal.jsonl").read_bytes().splitlines()
         first = next(line for line in reversed(lines) if b'"type":"attempt_start"' in line)
         self.rows.append(
-            Row(f"resume with {count:,} finished tasks, to the first new task", _at(first) - begun, None, "s", "≤ 0.3 s")
+            Row(
+                f"resume with {count:,} finished tasks, to the first new task", _at(first) - begun, None, "s", "≤ 0.3 s"
+            )
         )
 
     def start_up(self) -> None:
         bare = [sys.executable, "-c", "pass"]
         for arguments, budget in ((["--version"], "≤ 80 ms"), (["--help"], "≤ 80 ms"), (["status"], "≤ 120 ms")):
             ours, floor = self.paired(
-                lambda: self.onward(*arguments)[0] * 1e3, lambda: _seconds(bare) * 1e3, rounds=9  # noqa: B023
+                lambda: self.onward(*arguments)[0] * 1e3,
+                lambda: _seconds(bare) * 1e3,
+                rounds=9,  # noqa: B023
             )
             self.rows.append(Row(f"`onward {' '.join(arguments)}`", ours, floor, "ms", budget))
 
@@ -210,7 +214,9 @@ def main() -> None:
         for part in given.only:
             getattr(bench, part)()
         print(bench.table())
-    print(f"\n{os.uname().sysname} {os.uname().release}, {os.cpu_count()} cores, Python {sys.version.split()[0]}", end=" ")
+    print(
+        f"\n{os.uname().sysname} {os.uname().release}, {os.cpu_count()} cores, Python {sys.version.split()[0]}", end=" "
+    )
     print(f"(peak memory of the largest child: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024} MB)")
 
 

@@ -62,7 +62,9 @@ class Demo:
 
     def onward(self, *arguments: str) -> int:
         command = [sys.executable, "-m", "onward", *arguments]
-        return subprocess.run(command, cwd=self.folder, env=self.environment, timeout=WITHIN_S * 2, check=False).returncode
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, timeout=WITHIN_S * 2, check=False
+        ).returncode
 
     def wait_until_half(self) -> int:
         """How many tasks are done when at least half of them are and another one runs."""

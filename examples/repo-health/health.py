@@ -107,8 +107,8 @@ def report(
     problems += [f"conflict marker: {line}" for line in conflicts]
     lines = [f"# Health of {name} at {commit.strip()}", ""]
     lines += [
-        f"**{len(problems)} problems**, {len(blanks)} lines that end in blanks, "
-        f"{len(uncommitted)} uncommitted changes, {len(large)} large files",
+        f"**{len(problems)} problems**, {len(uncommitted)} uncommitted changes, {len(large)} large files, "
+        + f"{len(blanks)} lines that end in blanks",
         "",
     ]
     lines += ["| kind | files | lines | notes |", "|---|---:|---:|---|"]

@@ -167,9 +167,7 @@ class Simulation:
                 self.record(ev.AttemptStart(path=path, attempt=attempt))
                 self.started.append(path)
                 self.highest = max(self.highest, self.state.running)
-                self.pending.append(
-                    ev.AttemptEnd(path=path, attempt=attempt, outcome=self.script(path, attempt))
-                )
+                self.pending.append(ev.AttemptEnd(path=path, attempt=attempt, outcome=self.script(path, attempt)))
             case StopAttempt(path, reason):
                 mine = [e for e in self.pending if isinstance(e, ev.AttemptEnd) and e.path == path]
                 for event in mine:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from state.simulation import Simulation, leaf, plan
-from state.test_properties import luck, plans
 
 from onward.state.cache import decode_state, encode_state
 from onward.state.fold import fold, replay, settle
+from state.simulation import Simulation, leaf, plan
+from state.test_properties import luck, plans
 
 
 @given(plans(), st.integers(0, 10_000), st.integers(0, 1000), st.data())

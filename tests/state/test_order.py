@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from state.simulation import NO, YES, Simulation, each, leaf, parallel, plan, run, steps, task
 
 from onward.model import events as ev
 from onward.model.nodes import Loop, Retry
 from onward.model.status import OnResume, Outcome, Then, Where
+from state.simulation import NO, YES, Simulation, each, leaf, parallel, plan, run, steps, task
 
 
 def fails(*paths: str):
@@ -165,7 +165,8 @@ def test_a_container_over_its_time_is_stopped_and_its_handlers_run_outside_the_l
     s.step()
     held, s.pending = s.pending, []
     s.run()
-    assert s.state.stops == {} and s.state.get("t/a").ending
+    assert s.state.stops == {}
+    assert s.state.get("t/a").ending
     s.pending = [ev.AttemptEnd(path="t/a", attempt=1, outcome=Outcome.INTERRUPTED)]
     s.run()
     assert held

@@ -6,12 +6,12 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from state.simulation import YES, Simulation, each, leaf, parallel, plan, steps, task
 
 from onward.model import events as ev
 from onward.model.nodes import Loop, Node, Retry
 from onward.model.status import Outcome, Then, Where
 from onward.state.fold import replay, settle
+from state.simulation import YES, Simulation, each, leaf, parallel, plan, steps, task
 
 NAMES = "abcdefgh"
 
@@ -32,7 +32,9 @@ def nodes(draw: st.DrawFn, name: str, depth: int = 0) -> Node:
     elif loop == 1:
         common["loop"] = Loop(until=(YES,), max=4, on_max_fail=draw(st.booleans()))
     if kind == "leaf":
-        return leaf(name, retry=Retry(attempts=draw(st.integers(1, 3)), delay_s=draw(st.sampled_from([0, 5]))), **common)
+        return leaf(
+            name, retry=Retry(attempts=draw(st.integers(1, 3)), delay_s=draw(st.sampled_from([0, 5]))), **common
+        )
     if draw(st.integers(0, 4)) == 0:
         common["finally_steps"] = steps(leaf("f"))
     count = draw(st.integers(1, 3))

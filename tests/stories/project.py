@@ -166,7 +166,12 @@ def _processes() -> list[tuple[int, str]]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                found.append((int(name), Path("/proc", name, "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")))
+                found.append(
+                    (
+                        int(name),
+                        Path("/proc", name, "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"),
+                    )
+                )
             except OSError:
                 continue
     return found

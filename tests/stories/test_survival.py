@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from stories.project import Project
 
 TWENTY = """
