@@ -106,11 +106,9 @@ def report(
     problems = [f"{kind}: {problem}" for kind, summary in kinds.items() for problem in summary["problems"]]
     problems += [f"conflict marker: {line}" for line in conflicts]
     lines = [f"# Health of {name} at {commit.strip()}", ""]
-    lines += [
-        f"**{len(problems)} problems**, {len(uncommitted)} uncommitted changes, {len(large)} large files, "
-        + f"{len(blanks)} lines that end in blanks",
-        "",
-    ]
+    counts = [f"**{len(problems)} problems**", f"{len(uncommitted)} uncommitted changes"]
+    counts += [f"{len(large)} large files", f"{len(blanks)} lines that end in blanks"]
+    lines += [", ".join(counts), ""]
     lines += ["| kind | files | lines | notes |", "|---|---:|---:|---|"]
     lines += [f"| {kind} | {s['files']} | {s['lines']} | {'; '.join(s['notes'])} |" for kind, s in kinds.items()]
     lines += _section("Problems", problems) + _section("Large files", [f"{f['file']} ({f['kib']} KiB)" for f in large])

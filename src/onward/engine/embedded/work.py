@@ -41,6 +41,7 @@ from onward.tasks.context import RunContext
 from onward.tasks.environment import marker_of
 from onward.tasks.gather import gather
 from onward.tasks.keeper_link import (
+    KILL_AFTER_S,
     Blocked,
     CallEnded,
     CallRequest,
@@ -53,7 +54,8 @@ from onward.tasks.keeper_link import (
 from onward.tasks.prepare import Prepared, prepare, prepared_before
 from onward.tasks.surroundings import Surroundings
 
-PAUSED = "paused"
+ANSWER_WITHIN_S = 4 * KILL_AFTER_S
+"""a stopped task ends within `KILL_AFTER_S`, and its end is told a moment later"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +161,17 @@ class Work:
             self._leftovers.stop(path)
         elif begun.marker and not self._workers.stop(begun.marker):
             self._link.stop(begun.marker, reason="stop")
+        asyncio.get_running_loop().call_later(ANSWER_WITHIN_S, self._overdue, begun)
+
+    def _overdue(self, begun: Begun) -> None:
+        """A task that was stopped has not ended: whoever looks after it was stopped itself, and is not waited for."""
+        if self._running.get(begun.event.path) is begun:
+            self._fail(
+                KeeperLost(
+                    f"`{begun.event.path}` was stopped, and its end was not told within {ANSWER_WITHIN_S:g} s",
+                    help=f"`onward resume {self._context.run}` finds out what is left of it and goes on",
+                )
+            )
 
     def stop_all(self, reason: str) -> None:
         """End everything that runs: attempts are interrupted, commands of conditions are asked again later."""
