@@ -1,0 +1,445 @@
+"""A request to run a program → its output in files, its limits kept, the record of its end.
+
+The life of a task: `prepare` → `start` → output and deadlines → `_exited` → (`Ending`, unless it succeeded) →
+`_settle`, where the driver is told and the end recorded.
+
+The lock of the attempt is held from before the start until after the record, so that whoever finds it free and no
+record knows that nothing runs and that no end was recorded.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+
+from onward.tasks import exit_record
+from onward.tasks.ending import Ending
+from onward.tasks.light_clock import monotonic, wall
+from onward.tasks.processes import start_time, this_boot
+from onward.tasks.streams import FileSink, Stream
+
+TYPE_CHECKING = False  # importing `typing` would double the start of a keeper
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from onward.tasks.exit_record import Record
+    from onward.tasks.keeper_loop import Loop, Timer
+    from onward.tasks.wire import Message
+
+# A task that ends sooner needs no record of its process id: it is gone before anybody could use it.
+NOTED_AFTER_S = 0.05
+RETRY_AFTER_S = 1.0
+NEVER = float("inf")
+
+_DESCRIPTOR_LIMITS = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
+class CannotStart(Exception):
+    """The program of a task cannot be started; the message is for the person who wrote the task."""
+
+
+class Task:
+    """One program under the keeper.
+
+    `tell` takes a message to the driver; `over` is called when there is nothing more to do for it.
+    """
+
+    def __init__(
+        self, loop: Loop, request: Message, lock: int, tell: Callable[[Message], None], over: Callable[[Task], None]
+    ) -> None:
+        self.id: str = request["id"]
+        self.folder: str = request["folder"]
+        self.pid = 0
+        self.streams: list[Stream] = []
+        self._loop = loop
+        self._lock = lock
+        self._tell = tell
+        self._over = over
+        self._marker = os.fsencode(request["marker"])
+        self._kill_after_s: float = request["kill_after_s"]
+        self._request: Message = {}
+        self._theirs: list[int] = []  # descriptors that are for the program, until it has them
+        self._started = self._began = self._last_output = 0.0
+        self._timeout_at = self._note_at = self._idle_s = NEVER
+        self._timer: Timer | None = None
+        self._pidfd = -1
+        self._ended_by: str | None = None
+        self._error: str | None = None
+        self._exit: tuple[int, resource.struct_rusage] | None = None  # wait status, usage
+        self._duration_s = 0.0
+        self._ending: Ending | None = None
+        self._ending_step_at = NEVER
+        self._retry_at = NEVER
+        self._told: Record | None = None
+        self._settling = False
+        self._settled = False
+
+    @property
+    def started(self) -> bool:
+        return self._began > 0
+
+    @property
+    def running(self) -> bool:
+        return self._exit is None
+
+    # -- its start
+
+    def prepare(self, request: Message) -> None:
+        """All that can be done before it may start: while the driver still writes its start into the journal."""
+        self._request = request
+        try:
+            self._theirs.append(_open_input(request["stdin"]))
+            self._theirs.append(self._open_stream("out"))
+            self._theirs.append(self._open_stream("err"))
+            self._theirs.extend(self._further_descriptors())
+        except CannotStart as error:
+            self._error = str(error)
+        except OSError as error:
+            self._error = f"it cannot be started: {error.strerror}"
+
+    def start(self) -> None:
+        """Starts the program; its descriptors 0, 1, 2… are those that were prepared, and it has no others."""
+        self._started, self._began = wall(), monotonic()
+        if self._error is None:
+            self._spawn()
+        self._close_theirs()
+        if self._error is None:
+            self._pidfd = os.pidfd_open(self.pid)
+            self._loop.watch(self._pidfd, self._exited)
+            self._set_limits()
+            self._arm()
+        else:
+            self._settle()
+
+    def drop(self) -> None:
+        """The driver has gone without saying that it may start: it never will, and nobody has seen it."""
+        self._close_theirs()
+        self._close_streams()
+        os.close(self._lock)
+
+    def _spawn(self) -> None:
+        request = self._request
+        try:
+            self.pid = spawn(request["argv"], request["env"], request["cwd"], self._theirs)
+        except CannotStart as error:
+            self._error = str(error)
+
+    def _set_limits(self) -> None:
+        timeout_s, idle_s = self._request["timeout_s"], self._request["idle_s"]
+        self._last_output = self._began
+        self._note_at = self._began + NOTED_AFTER_S
+        self._timeout_at = NEVER if timeout_s is None else self._began + timeout_s
+        self._idle_s = NEVER if idle_s is None else idle_s
+        self._request = {}  # an environment for every task that runs long
+
+    def _close_theirs(self) -> None:
+        for descriptor in self._theirs:
+            os.close(descriptor)
+        self._theirs.clear()
+
+    def _open_stream(self, name: str) -> int:
+        """The end of a new pipe that is for the program."""
+        ours, theirs = os.pipe2(os.O_CLOEXEC)
+        self.streams.append(Stream(self._loop, self, ours, FileSink(self.folder, name)))
+        return theirs
+
+    def _further_descriptors(self) -> Sequence[int]:
+        return ()
+
+    # -- while it runs
+
+    def output_comes(self) -> None:
+        self._last_output = self._loop.now
+
+    def output_is_stuck(self, error: OSError) -> None:
+        if self._settled:  # the end is recorded, and what a process that was left behind says is nobody's
+            self._close_streams()
+        else:
+            self._hold_back(error)
+
+    def output_ends(self) -> None:
+        if self._settled and not any(stream.open for stream in self.streams):
+            self._over(self)
+
+    def end(self, by: str, kill_after_s: float) -> None:
+        """Ends it with all that belongs to it; a second call can only shorten the time it has left."""
+        if self._ending is not None:
+            self._ending.hasten(self._loop.now + kill_after_s)
+        elif self._exit is None:
+            self._ended_by = by
+            self._begin_ending(kill_after_s)
+
+    def _begin_ending(self, kill_after_s: float) -> None:
+        self._ending = Ending(
+            root=self.pid if self._exit is None else None,
+            group=self.pid,
+            markers=self._markers(),
+            kill_after_s=kill_after_s,
+            now=self._loop.now,
+        )
+        self._step_ending()
+        self._arm()
+
+    def _markers(self) -> set[bytes]:
+        return {self._marker}
+
+    def _step_ending(self) -> None:
+        assert self._ending is not None
+        due = self._ending.step(self._loop.now, self._loop.processes())
+        self._ending_step_at = NEVER if due is None else due
+        if due is None and self._exit is not None:
+            self._settle()
+
+    def _arm(self) -> None:
+        """Sets the one timer of this task to whatever is due next."""
+        due = self._due()
+        if self._timer is not None:
+            if self._timer.handler is not None and self._timer.moment == due:
+                return
+            self._loop.cancel(self._timer)
+        self._timer = self._loop.at(due, self._on_time) if due != NEVER else None
+
+    def _due(self) -> float:
+        if self._retry_at != NEVER or self._ending is not None or self._exit is not None:
+            return min(self._retry_at, self._ending_step_at)
+        return min(self._note_at, self._timeout_at, self._last_output + self._idle_s)
+
+    def _on_time(self) -> None:
+        now = self._loop.now
+        if now >= self._retry_at:
+            self._try_again()
+        elif self._ending is not None:
+            self._step_ending()
+        elif self._exit is None:
+            self._note(now)
+            if now >= self._timeout_at:
+                self.end("timeout", self._kill_after_s)
+            elif now >= self._last_output + self._idle_s:
+                self.end("idle", self._kill_after_s)
+        self._arm()
+
+    def _note(self, now: float) -> None:
+        """Writes down which process it is, for a later driver that wants to signal it."""
+        if now < self._note_at:
+            return
+        self._note_at = NEVER
+        self._tell({"type": "started", "id": self.id, "pid": self.pid})
+        marker = exit_record.quoted(os.fsdecode(self._marker))
+        facts = (
+            f'{{"pid": {self.pid}, "start_time": {start_time(self.pid)}, '
+            f'"boot_id": "{this_boot()}", "marker": {marker}}}'
+        )
+        try:
+            exit_record.write(self.folder, exit_record.PROCESS_FILE, facts)
+        except FileNotFoundError:
+            return  # the run was removed
+        except OSError as error:
+            self._note_at = now + RETRY_AFTER_S
+            self._blocked(error)
+
+    # -- its end
+
+    def _exited(self, _: int) -> None:
+        pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        if pid == 0:
+            return
+        self._duration_s = monotonic() - self._began
+        self._exit = status, usage
+        self._loop.release(self._pidfd)
+        self._loop.after_events(self._after_exit)  # what was in its pipes is seen to first
+
+    def _after_exit(self) -> None:
+        if self._ending is None and self._must_be_swept():
+            self._begin_ending(self._kill_after_s)
+        elif self._ending_step_at == NEVER:
+            self._settle()
+
+    def _must_be_swept(self) -> bool:
+        """What a task leaves running is left alone when it succeeded."""
+        return self._exit is not None and self._exit[0] != 0
+
+    def _settle(self) -> None:
+        """Keeps the rest of the output, tells the driver, records the end, and lets go of the lock.
+
+        Told first, so that the driver writes its journal at the same time; it does not rest on the record, which is
+        for a driver that was not told.
+        """
+        self._settling = True
+        self._retry_at = NEVER
+        try:
+            if self._told is None:
+                for stream in self.streams:
+                    stream.drain()
+                    stream.sink.finish()
+                self._told = self._ended()
+                self._tell_end(self._told)
+            self._record(self._told)
+        except FileNotFoundError:
+            pass  # the run was removed: nobody will look for a record
+        except OSError as error:
+            self._hold_back(error)
+            return
+        self._settled = True
+        os.close(self._lock)
+        if self._timer is not None:
+            self._loop.cancel(self._timer)
+        self._part()
+
+    def _record(self, record: Record) -> None:
+        exit_record.write(self.folder, exit_record.FILE, exit_record.as_json(record))
+
+    def _tell_end(self, record: Record) -> None:
+        self._tell({"type": "exited", "id": self.id, "record": record})
+
+    def _part(self) -> None:
+        """Closes the pipes; those that a successful task left in somebody's hands are read on, or writing kills it."""
+        if self._exit is None or self._ending is not None:
+            self._close_streams()
+        for stream in self.streams:
+            stream.resume()
+        if not any(stream.open for stream in self.streams):
+            self._over(self)
+
+    def _ended(self) -> Record:
+        code, signal = _meaning(self._exit[0]) if self._exit is not None else (None, None)
+        usage = _usage(self._exit[1]) if self._exit is not None else (0.0, 0.0, 0)
+        out = self.streams[0].sink.size if self.streams else 0
+        err = self.streams[1].sink.size if len(self.streams) > 1 else 0
+        left = self._left_behind()
+        return code, signal, self._error, self._ended_by, self._started, self._duration_s, usage, out, err, left
+
+    def _left_behind(self) -> int:
+        """How many processes outlive it; looks closely only where something points to some."""
+        if self._ending is not None:
+            return self._ending.survivors
+        held = any(stream.open for stream in self.streams)
+        if self._exit is None or not (held or _group_exists(self.pid)):
+            return 0
+        seen = self._loop.processes()
+        return max(len({*seen.group(self.pid), *seen.marked(self._markers())}), int(held))
+
+    # -- a full disk
+
+    def _hold_back(self, error: OSError) -> None:
+        """Nothing is lost and nobody is told of an end that is not recorded: it is tried again until there is room."""
+        self._retry_at = self._loop.now + RETRY_AFTER_S
+        self._blocked(error)
+        self._arm()
+
+    def _blocked(self, error: OSError) -> None:
+        self._tell({"type": "blocked", "id": self.id, "error": error.strerror or str(error)})
+
+    def _try_again(self) -> None:
+        self._retry_at = NEVER
+        if self._settling:
+            self._settle()
+        else:
+            for stream in self.streams:
+                stream.resume()
+
+    def _close_streams(self) -> None:
+        for stream in self.streams:
+            stream.close()
+
+
+def spawn(argv: Sequence[str], env: dict[str, str], cwd: str, descriptors: Sequence[int]) -> int:
+    """Starts a program in a session of its own, with default signals, and these descriptors as its 0, 1, 2…
+
+    Raises `CannotStart`.
+    """
+    try:
+        os.chdir(cwd)
+    except OSError as error:
+        raise CannotStart(f"its working folder {cwd} cannot be entered: {error.strerror}") from None
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTOR_LIMITS)
+        return os.posix_spawn(
+            _program(argv, env),
+            tuple(argv),
+            env,
+            file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate(descriptors)],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_IGNORED_SIGNALS,
+        )
+    except (OSError, ValueError) as error:
+        raise CannotStart(_why_not(argv, error)) from None
+    finally:
+        allow_many_descriptors()
+        os.chdir("/")
+
+
+def _ignored_signals() -> list[int]:
+    """What Python ignores, and what whoever started the driver (`nohup`, a script with `&`) made it ignore."""
+    with open("/proc/self/status", "rb") as file:
+        mask = next(int(line.split()[1], 16) for line in file if line.startswith(b"SigIgn"))
+    return [number for number in range(1, 65) if mask >> (number - 1) & 1]
+
+
+_IGNORED_SIGNALS = _ignored_signals()
+
+
+def allow_many_descriptors() -> None:
+    """The keeper needs several for every task; its tasks keep the limit that the driver had."""
+    hard = _DESCRIPTOR_LIMITS[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _program(argv: Sequence[str], env: dict[str, str]) -> str:
+    """The file to execute, looked for in the PATH of the task, which need not be ours."""
+    if not argv or not argv[0]:
+        raise CannotStart("there is no program to start: its command is empty")
+    if "/" in argv[0]:
+        return argv[0]
+    for folder in env.get("PATH", os.defpath).split(":"):
+        path = f"{folder or '.'}/{argv[0]}"
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    raise CannotStart(f"the program `{argv[0]}` is not found in PATH")
+
+
+def _why_not(argv: Sequence[str], error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return f"`{argv[0]}` cannot be started with these arguments and this environment: {error}"
+    if error.errno == errno.E2BIG:
+        return f"`{argv[0]}` cannot be started: its arguments and environment are larger than the system allows"
+    if error.errno == errno.ENOENT and os.path.exists(argv[0]):
+        return f"`{argv[0]}` cannot be started: the interpreter that its first line names does not exist"
+    return f"`{argv[0]}` cannot be started: {error.strerror}"
+
+
+def _open_input(path: str | None) -> int:
+    try:
+        return os.open(path or os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise CannotStart(f"its standard input {path} cannot be read: {error.strerror}") from None
+
+
+def _meaning(status: int) -> tuple[int | None, str | None]:
+    """A wait status as exit code or name of a signal."""
+    code = os.waitstatus_to_exitcode(status)
+    return (code, None) if code >= 0 else (None, signal_name(-code))
+
+
+def signal_name(number: int) -> str:
+    from signal import Signals
+
+    try:
+        return Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
+
+
+def _usage(usage: resource.struct_rusage) -> tuple[float, float, int]:
+    return usage.ru_utime, usage.ru_stime, usage.ru_maxrss
+
+
+def _group_exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,467 @@
+"""A `call` → its result: a warm process that imports the user's modules once and calls their functions one by one.
+
+Started by the keeper as `python -P worker.py <own folder> <workflow folder> -`, with descriptor 3 to the driver, 4 to
+the keeper, 5 a `call_slot`. What a call may rely on: its own environment and working folder, its output in its own
+files however it was printed, nothing running that an earlier call left behind, and modules of the workflow's folder as
+they are now. What it shares with earlier calls: imported modules and what they hold.
+
+The end of a call is one line of `calls.jsonl` in the worker's folder, written before the driver is told: a folder and
+a file for each call would cost more than all the rest. The worker's lock, held by the keeper, says whether a call that
+has no line there may still be in flight.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+import _socket
+import fcntl
+import json
+import resource
+import signal
+import time
+from importlib import import_module, invalidate_caches
+
+from onward.tasks import exit_record, wire
+from onward.tasks.call_slot import NEVER, Slot
+from onward.tasks.light_clock import monotonic, wall
+from onward.tasks.processes import Snapshot
+from onward.tasks.streams import waiting_bytes
+from onward.tasks.worker_talk import ANSWER, LOOK_AT_DEADLINE, SWEEP, TAKE_OUTPUT
+
+TYPE_CHECKING = False  # importing `typing` would lengthen the start of a worker
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn, TextIO
+
+    # id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s, held: a tuple, as there are many of them
+    Request = tuple[str, str, str, dict[str, Any], dict[str, str], Sequence[str], str, float | None, float, bool]
+
+DRIVER, KEEPER, SLOT = 3, 4, 5
+INLINE_RESULT_CHARACTERS = 16 * 1024
+MOST_ERROR_CHARACTERS = 2_000
+LEAVE_WITHIN_S = 5
+
+_AS_BYTES = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+_SET_PARENT_DEATH_SIGNAL = 1
+_SET_CHILD_SUBREAPER = 36
+
+
+class Worker:
+    """Serves calls until the driver has gone, or until a call leaves it unfit for another."""
+
+    def __init__(self, folder: str, path: str) -> None:
+        self._pid = os.getpid()
+        self._driver = _socket.socket(fileno=DRIVER)
+        self._keeper = Keeper()
+        self._log = exit_record.CallLog(folder)
+        self._environment = Environment()
+        self._code = Code(path)
+        self._output = Output()
+        self._usage = Usage()
+
+    def serve(self, request: Request | None) -> None:
+        """`request`: one that came before this process began anew."""
+        fit = True
+        while fit:
+            request = request or self._next_request()
+            if request is None:
+                return
+            fit = self._serve(request)
+            request = None
+        self._driver.shutdown(_socket.SHUT_RDWR)  # what the call left behind may hold copies of it
+
+    def _next_request(self) -> Request | None:
+        received = wire.receive(self._driver)
+        if received is None:
+            return None
+        request: Request = received[0]
+        if self._code.changed():
+            self._begin_anew(request)
+        return request
+
+    def _serve(self, request: Request) -> bool:
+        """One call, from making ready for it to the reply; whether the worker can take another."""
+        id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s, held = request
+        trouble = self._make_ready(env, unset, cwd)
+        if held and self._driver.recv(len(wire.GO)) != wire.GO:
+            return False  # the driver died before it could write down that the call begins
+        started, began = wall(), monotonic()
+        self._keeper.publish(id, folder, started, began, timeout_s, kill_after_s)
+        outcome = self._call(target, arguments) if trouble is None else _failure(trouble)
+        self._output.flush()
+        if os.getpid() != self._pid:  # the function forked, and this is the child coming out of it
+            os._exit(outcome.code)
+        left = self._keeper.clean_up(outcome.code != 0)
+        out, err = self._keeper.take_output(self._output)
+        result, result_file = self._keep(folder, outcome)
+        usage = self._usage.since_the_last()
+        duration_s = monotonic() - began
+        record = outcome.code, None, outcome.error, None, started, duration_s, usage, out, err, left
+        # Told first, so that the driver writes its journal at the same time. Should both die before the record is
+        # there, the call was interrupted: nobody has said that it ended.
+        self._reply((id, record, result, result_file, left > 0))
+        self._record(exit_record.call_as_json(id, record, result, result_file))
+        self._keeper.clear()
+        self._output.restore()
+        return left == 0
+
+    def _make_ready(self, env: dict[str, str], unset: Sequence[str], cwd: str) -> Exception | None:
+        try:
+            self._environment.become(env, unset)
+            os.chdir(cwd)
+        except (OSError, ValueError) as error:
+            return error
+        return None
+
+    def _call(self, target: str, arguments: dict[str, Any]) -> Outcome:
+        try:
+            function = self._code.find(target)
+            return Outcome(result=as_json(function(**arguments)))
+        except SystemExit as error:
+            return _as_exit(error)
+        except BaseException as error:  # noqa: BLE001 - whatever a call raises is that call's failure
+            return _failure(error)
+
+    def _keep(self, folder: str, outcome: Outcome) -> tuple[str | None, bool]:
+        """The result, if it is small; else it is put into a file of the attempt."""
+        result = outcome.result
+        if result is None or len(result) <= INLINE_RESULT_CHARACTERS:
+            return result, False
+        try:
+            os.makedirs(folder, 0o700, exist_ok=True)
+            exit_record.write(folder, exit_record.RESULT_FILE, result)
+            return None, True
+        except OSError as error:
+            outcome.code, outcome.error = 1, f"its result cannot be written: {error.strerror}"
+            return None, False
+
+    def _record(self, line: str) -> None:
+        try:
+            self._log.append(line)
+        except OSError as error:
+            # A driver that lives has been told; the next one finds the call interrupted.
+            print(f"the end of a call is not recorded: {error.strerror}", file=sys.stderr)  # noqa: T201
+
+    def _reply(self, message: tuple[object, ...]) -> None:
+        try:
+            wire.send(self._driver, message)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # the driver has gone: the next one finds the record
+
+    def _begin_anew(self, request: Request) -> NoReturn:
+        """Replaces this process by a fresh one that serves the request: code it has imported was edited since."""
+        file = wire.into_a_file(request)
+        for descriptor in (DRIVER, KEEPER, SLOT, file):
+            os.set_inheritable(descriptor, True)
+        os.execve(sys.executable, [*sys.orig_argv[:-1], str(file)], self._environment.at_the_start())
+
+
+class Outcome:
+    """What a function did: its result as JSON, or its error."""
+
+    __slots__ = ("code", "error", "result")
+
+    def __init__(self, code: int = 0, error: str | None = None, result: str | None = None) -> None:
+        self.code = code
+        self.error = error
+        self.result = result
+
+
+class Keeper:
+    """The keeper as the worker knows it: a page it reads by itself, and a socket for what cannot wait."""
+
+    def __init__(self) -> None:
+        self._socket = _socket.socket(fileno=KEEPER)
+        self._pid = os.getppid()
+        self._slot = Slot(SLOT)
+        self._number = self._slot.last_number
+        self._takings = 0
+
+    def publish(
+        self, id: str, folder: str, started: float, began: float, timeout_s: float | None, kill_after_s: float
+    ) -> None:
+        self._number += 1
+        self._takings = self._slot.takings
+        deadline = NEVER if timeout_s is None else began + timeout_s
+        self._slot.publish(self._number, id, folder, deadline, started, began, kill_after_s)
+        if timeout_s is not None and deadline < self._slot.next_look:
+            self._socket.send(LOOK_AT_DEADLINE)
+
+    def clear(self) -> None:
+        self._slot.clear()
+
+    def clean_up(self, failed: bool) -> int:
+        """What the call started and did not end is ended if it failed, left alone if not; how many are left."""
+        if not _has_children():
+            return 0
+        seen = Snapshot.take()
+        left = len(seen.descendants([os.getpid()]))
+        return self._ask(SWEEP)[2] if failed and left else left
+
+    def take_output(self, output: Output) -> tuple[int, int]:
+        """When all the call has printed is in its files: how much that is, of each stream."""
+        if self._slot.takings == self._takings and not output.waits():
+            return 0, 0
+        out, err, _ = self._ask(TAKE_OUTPUT)
+        return out, err
+
+    def _ask(self, what: bytes) -> tuple[int, int, int]:
+        self._socket.send(what)
+        answer = self._socket.recv(ANSWER.size)
+        if len(answer) != ANSWER.size:  # the keeper has died: nobody records this call any more
+            os._exit(1)
+        out, err, survivors = ANSWER.unpack(answer)
+        return out, err, survivors
+
+
+class Environment:
+    """The variables of this process: each call finds those of the start, but for what its request names."""
+
+    def __init__(self) -> None:
+        self._now: dict[bytes, bytes] = vars(os.environ)["_data"]  # what os.environ keeps, which is quick to compare
+        self._first: dict[bytes, bytes] = self._now.copy()
+        self._left = self._first  # as the last call found them, and should have left them
+        self._named: set[bytes] = set()
+
+    def become(self, changed: dict[str, str], unset: Sequence[str]) -> None:
+        zone = self._now.get(b"TZ")
+        wanted: dict[bytes, bytes | None] = {name.encode(*_AS_BYTES): None for name in unset}
+        for name_text, value_text in changed.items():
+            wanted[name_text.encode(*_AS_BYTES)] = value_text.encode(*_AS_BYTES)
+        unlike_the_start = self._named if self._now == self._left else self._now.keys() | self._first.keys()
+        for name in unlike_the_start - wanted.keys():
+            self._set(name, self._first.get(name))
+        for name, value in wanted.items():
+            self._set(name, value)
+        self._named = set(wanted)
+        self._left = self._now.copy()
+        if self._now.get(b"TZ") != zone:
+            time.tzset()
+
+    def at_the_start(self) -> dict[bytes, bytes]:
+        return self._first
+
+    def _set(self, name: bytes, value: bytes | None) -> None:
+        if self._now.get(name) == value:
+            return
+        if value is None:
+            os.unsetenv(name)
+            del self._now[name]
+        else:
+            os.putenv(name, value)
+            self._now[name] = value
+
+
+class Code:
+    """The user's modules: found in the workflow's folder first, and noticed when they are edited."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._modules = 0
+        self._versions: dict[str, tuple[int, int]] = {}
+
+    def find(self, target: str) -> Callable[..., Any]:
+        """What `package.module:function` names."""
+        name, _, function = target.partition(":")
+        if not name or not function:
+            raise ValueError(f"`{target}` names no function: it takes the form `package.module:function`")
+        if sys.path[:1] != [self._path]:
+            sys.path.insert(0, self._path)
+        if name not in sys.modules:
+            invalidate_caches()  # an earlier task may have just written it
+        found: Any = sys.modules.get(name) or import_module(name)
+        self._note()
+        for part in function.split("."):
+            found = getattr(found, part)
+        if not callable(found):
+            raise TypeError(f"`{target}` is no function but of type {type(found).__name__}")
+        return found  # type: ignore[no-any-return]
+
+    def changed(self) -> bool:
+        return any(_version(file) != version for file, version in self._versions.items())
+
+    def _note(self) -> None:
+        if len(sys.modules) == self._modules:
+            return
+        self._modules = len(sys.modules)
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__dict__", {}).get("__file__")
+            if isinstance(file, str) and file.startswith(f"{self._path}/") and file not in self._versions:
+                self._versions[file] = _version(file)
+
+
+class Output:
+    """Descriptors 1 and 2, and the text streams over them, which a call finds as they were at the start."""
+
+    def __init__(self) -> None:
+        self._pipes = {number: fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10) for number in (1, 2)}
+        self._identities = {number: _identity(number) for number in (1, 2)}
+        sys.stdout, sys.stderr = _text(1, "strict"), _text(2, "backslashreplace")
+        self._out, self._err = sys.stdout, sys.stderr
+
+    def flush(self) -> None:
+        for stream in (self._out, self._err):
+            _flush(stream)
+        for stream, ours in ((sys.stdout, self._out), (sys.stderr, self._err)):
+            if stream is not ours:
+                _flush(stream)
+
+    def restore(self) -> None:
+        for number, identity in self._identities.items():
+            if _identity(number) != identity:
+                os.dup2(self._pipes[number], number)
+        if self._out.closed:
+            self._out = _text(1, "strict")
+        if self._err.closed:
+            self._err = _text(2, "backslashreplace")
+        sys.stdout, sys.stderr = self._out, self._err
+
+    def waits(self) -> bool:
+        """Whether something is printed that the keeper has not taken yet."""
+        out, err = self._pipes[1], self._pipes[2]
+        return waiting_bytes(out) > 0 or waiting_bytes(err) > 0
+
+
+class Usage:
+    """What this process and its ended children use, call by call; the little between calls counts for the next."""
+
+    __slots__ = ("_system_s", "_user_s")
+
+    def __init__(self) -> None:
+        self._user_s = self._system_s = 0.0
+        self.since_the_last()
+
+    def since_the_last(self) -> tuple[float, float, int]:
+        """Seconds in user mode and in the kernel since the last time, and the most memory there ever was, in KiB."""
+        own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+        user_s, system_s = own.ru_utime + children.ru_utime, own.ru_stime + children.ru_stime
+        since = user_s - self._user_s, system_s - self._system_s, own.ru_maxrss
+        self._user_s, self._system_s = user_s, system_s
+        return since
+
+
+def as_json(value: object) -> str:
+    """Raises `TypeError` with the type that JSON does not have."""
+    try:
+        return _ENCODER.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"the return value is not JSON: {error}") from None
+
+
+def _refuse(value: object) -> NoReturn:
+    kind = type(value)
+    raise TypeError(f"it holds a {kind.__module__}.{kind.__qualname__}".replace(" builtins.", " "))
+
+
+_ENCODER = json.JSONEncoder(allow_nan=False, default=_refuse)
+
+
+def _as_exit(error: SystemExit) -> Outcome:
+    """What the interpreter makes of `sys.exit(…)`."""
+    if error.code is None or error.code == 0:
+        return Outcome(result="null")
+    if isinstance(error.code, int):
+        code = error.code & 0xFF
+        return Outcome(code=code, error=f"sys.exit({error.code})") if code else Outcome(result="null")
+    print(error.code, file=sys.stderr)  # noqa: T201 - this is what sys.exit(text) does
+    return Outcome(code=1, error=str(error.code)[:MOST_ERROR_CHARACTERS])
+
+
+def _failure(error: BaseException) -> Outcome:
+    _show(error)
+    return Outcome(code=1, error=_in_words(error))
+
+
+def _in_words(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an exception that cannot even say what it is
+        return name
+    return f"{name}: {text}"[:MOST_ERROR_CHARACTERS] if text else name
+
+
+def _show(error: BaseException) -> None:
+    """The traceback, from the user's code on, where the call's other errors go."""
+    from traceback import print_exception
+
+    ours = (__file__, import_module.__code__.co_filename, "<frozen importlib._bootstrap>")
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename in ours:
+        trace = trace.tb_next
+    try:
+        print_exception(type(error), error, trace)
+    except (OSError, ValueError):  # the call closed its standard error
+        return
+
+
+def _version(file: str) -> tuple[int, int]:
+    try:
+        facts = os.stat(file)
+    except OSError:
+        return 0, 0
+    return facts.st_mtime_ns, facts.st_size
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    try:
+        facts = os.fstat(descriptor)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+def _flush(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except (AttributeError, OSError, ValueError):
+        return  # closed, or something of the call's own that is no stream
+
+
+def _text(descriptor: int, errors: str) -> TextIO:
+    """By lines, so that logs are live and a crash loses none; closing it leaves the descriptor."""
+    return open(descriptor, "w", buffering=1, errors=errors, closefd=False)
+
+
+def _has_children() -> bool:
+    """Also grandchildren whose parents are gone: they become ours (`_settle_in`)."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _settle_in() -> None:
+    """Orphans of calls become children of this process, which itself never outlives its keeper."""
+    for descriptor in (DRIVER, KEEPER, SLOT):
+        os.set_inheritable(descriptor, False)
+    try:
+        from ctypes import CDLL
+
+        control = CDLL(None).prctl
+    except (ImportError, OSError, AttributeError):
+        return
+    control(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    control(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+
+
+def main() -> None:
+    folder, path, request = sys.argv[1:]
+    del sys.path[0]
+    sys.argv[1:] = []
+    # Python takes a module for unchanged if it has the same size and second; an agent edits faster than that.
+    sys.dont_write_bytecode = True
+    _settle_in()
+    Worker(folder, path).serve(None if request == "-" else wire.out_of_a_file(int(request)))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LEAVE_WITHIN_S)  # threads and exit handlers of calls get that long
+
+
+if __name__ == "__main__":
+    main()
