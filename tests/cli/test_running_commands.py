@@ -353,3 +353,11 @@ def test_a_driver_that_loses_its_terminal_pauses_as_by_a_shutdown(project: Proje
     assert driver.wait(30) == 3
     assert project.status("r")["status"] == "paused"
     assert "(shutdown)" in project.status("r")["reason"]
+
+
+def test_a_hostile_file_with_a_mistake_does_not_act_on_the_terminal(project: Project) -> None:
+    project.write("w.yaml", 'task:\n  - one: {run: "true", "\\e]0;new title\\a": x}\n')
+    for words in (["run", "w.yaml"], ["check", "w.yaml"], ["run", "w.yaml", "--detach"]):
+        said = in_terminal(project, *words)[0]
+        assert "\x1b]" not in said
+        assert "new title" in said

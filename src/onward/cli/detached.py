@@ -20,6 +20,7 @@ from onward.engine.embedded.launch import RunResult
 from onward.engine.observer import Observer
 from onward.errors import OnwardError, Problems
 from onward.state.run_state import RunState
+from onward.views.words import block
 
 LOG = "driver.log"
 EXIT_BUG = 70
@@ -48,7 +49,7 @@ def _tell(told: list[dict[str, Any]], common: Common, at: str) -> int:
             PlainProgress(common, at).message(one["level"], one["message"])
     last: dict[str, Any] = told[-1] if told else {"error": "the driver ended before the run began", "code": EXIT_BUG}
     if "error" in last:
-        click.echo(last["error"], err=True)
+        click.echo(block(last["error"]), err=True)
         return int(last["code"])
     if "run" not in last:
         return int(last.get("code", 0))

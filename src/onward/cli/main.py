@@ -117,9 +117,9 @@ def _explain(error: Exception, words: list[str]) -> int:
 
     match error:
         case Problems():
-            return _say(str(error), error.exit_code)
+            return _say(_harmless(str(error)), error.exit_code)
         case OnwardError():
-            return _say(f"error[{error.code}]: {error}", error.exit_code)
+            return _say(_harmless(f"error[{error.code}]: {error}"), error.exit_code)
         case click.ClickException():
             error.show()
             return EXIT_USAGE
@@ -134,6 +134,13 @@ def _explain(error: Exception, words: list[str]) -> int:
             from onward.cli.bug import write_report
 
             return _say(write_report(error, words), EXIT_BUG)
+
+
+def _harmless(text: str) -> str:
+    """Messages quote files and names of others, which must not act on the terminal."""
+    from onward.views.words import block
+
+    return block(text)
 
 
 def _say(text: str, code: int) -> int:

@@ -25,8 +25,8 @@ from onward.store.folder import RunFolder
 from onward.store.lock import Driver
 from onward.views.nodes import Around
 
-CACHE_PAYS_BYTES = 2 << 20
-"""a journal below this size is read as quickly as its cache"""
+CACHE_PAYS_BYTES = 64 << 10
+"""a journal below this size is read as quickly as its cache, and tells of its notes"""
 
 NOTES_KEPT = 100
 

@@ -7,6 +7,7 @@ name of a style beside their text, so that who prints them decides about colours
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -18,6 +19,9 @@ from onward.views.status import StatusView
 
 MOST_BELOW = 12
 """rows below one node"""
+MOST_TOP = 60
+"""top-level rows; in a longer list neighbours that are done, or not begun, are counted together"""
+FEW = 3
 
 
 class Line(Struct, frozen=True):
@@ -70,8 +74,26 @@ def _facts(view: StatusView, now: float) -> Iterator[str]:
 def tree_lines(nodes: Sequence[NodeView], marks: dict[str, str], *, whole: bool = False) -> Iterator[Line]:
     """Every top-level node, and what is open below; all that is below with `whole`."""
     below = _by_parent(nodes)
-    for node in below.get("", []):
-        yield from _branch(node, below, marks, 1, whole)
+    top = below.get("", [])
+    if whole or len(top) <= MOST_TOP:
+        for node in top:
+            yield from _branch(node, below, marks, 1, whole)
+        return
+    for status, group in groupby(top, key=_gathered):
+        same = list(group)
+        if status is None or len(same) <= FEW:
+            for node in same:
+                yield from _branch(node, below, marks, 1, whole)
+        else:
+            noun = words.amount(len(same), "node")
+            yield Line(f"  {marks.get(status, '?')} {noun} {words.status_word(status)}", status)
+
+
+def _gathered(node: NodeView) -> str | None:
+    """The status that nodes are counted under where there are too many to show each."""
+    if node.status in (Status.SUCCEEDED, Status.SKIPPED):
+        return Status.SUCCEEDED.value
+    return node.status if node.status in (Status.PENDING, Status.CANCELLED) else None
 
 
 def _by_parent(nodes: Sequence[NodeView]) -> dict[str, list[NodeView]]:
