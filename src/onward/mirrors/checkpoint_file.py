@@ -40,17 +40,18 @@ def read(path: files.AnyPath) -> dict[str, Any] | None:
     return None if data is None else decode(data, os.fspath(path))
 
 
-def write(path: files.AnyPath, state: Mapping[str, Any], *, durable: bool = True) -> None:
+def write(path: files.AnyPath, state: Mapping[str, Any], *, name_later: bool = False) -> None:
     """Check and write: the file holds what it held before or all of `state`. Missing folders are made.
 
-    A symbolic link in that place is replaced by the file; what it pointed to is left alone.
+    `name_later`: what is written is on the disk when this returns, but a loss of power may bring back the file that
+    it replaced. A symbolic link in that place is replaced by the file; what it pointed to is left alone.
     """
     where = os.fspath(path)
     check(state, where)
     data = encode(state, where)
     try:
         _make_parent(where)
-        files.write_atomic(where, data, durable=durable)
+        files.write_atomic(where, data, name_later=name_later)
     except StoreError as error:
         raise WorkflowCheckpointError(f"the state file was not written: {error.message}", help=error.help) from error
 

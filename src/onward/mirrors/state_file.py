@@ -100,7 +100,7 @@ class StateFile:
         if self._given_up is not None:
             self._tell_that_given_up()
         elif must or (self._changed and self.is_due()):
-            self._write_unless_taken()
+            self._write_unless_taken(name_later=not must)
 
     def close(self, state: RunState) -> None:
         """The driver stops: write what still waits to be written."""
@@ -177,7 +177,7 @@ class StateFile:
 
     # ------------------------------------------------------------ writing
 
-    def _write_unless_taken(self) -> None:
+    def _write_unless_taken(self, *, name_later: bool = False) -> None:
         self._not_before = self._monotonic() + RETRY_AFTER_S
         owner = self._other_owner() if self._was_replaced() else None
         if owner is not None:
@@ -186,11 +186,11 @@ class StateFile:
         elif self._state.facts.end is not None:
             self._end()
         else:
-            self._write()
+            self._write(name_later=name_later)
 
-    def _write(self) -> None:
+    def _write(self, *, name_later: bool = False) -> None:
         before = self._monotonic()
-        checkpoint_file.write(self.path, self.content())
+        checkpoint_file.write(self.path, self.content(), name_later=name_later)
         self._stamp = _stamp_of(self.path)
         after = self._monotonic()
         large = len(self._completed) + len(self._failed) > EVERY_STEP_LIMIT
