@@ -9,11 +9,7 @@ from onward.spec.document import Document
 from onward.spec.excerpts import excerpt, quoted
 
 NOT_YET: dict[str, str] = {
-    "loop": "loops",
     "approve": "questions to people",
-    "include": "included workflows",
-    "validators": "checks of a result",
-    "schema": "JSON Schemas for results",
     "secrets": "secrets",
     "on-resume": "an `on-resume` other than `retry`",
     "ask": "asking a person after a failure",
@@ -22,7 +18,6 @@ NOT_YET: dict[str, str] = {
     "budget": "budgets",
     "worktree": "git worktrees",
     "mirror": "mirrors of other systems' files",
-    "hand-off": "hand-offs",
 }
 
 

@@ -158,7 +158,8 @@ def _previous(state: RunState, user: Instance, ref: Ref) -> Found:
 
 
 def _target(target: Instance | None, ref: Ref) -> Found:
-    if target is None or not target.ended:
+    # The steps of `merge` use the results of a group or loop whose members have ended, and which itself has not.
+    if target is None or not (target.ended or ref.field == "results"):
         return Missing(f"`{ref.node}` has no result")
     return result_of(target, ref.field)
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from onward.engine.embedded.leftovers import Leftovers
 from onward.engine.embedded.records import finish_node
 from onward.engine.embedded.workers import Workers
 from onward.engine.observer import Observer
-from onward.errors import OnwardError, StateError, TaskError
+from onward.errors import StateError, TaskError
 from onward.model import events as ev
 from onward.model.actions import (
     Action,
@@ -39,7 +41,10 @@ from onward.tasks.commands import Stopped
 from onward.tasks.conditions import ask
 from onward.tasks.context import RunContext
 from onward.tasks.environment import marker_of
+from onward.tasks.failures import in_words
+from onward.tasks.gates import gate_of
 from onward.tasks.gather import gather
+from onward.tasks.items import read_items
 from onward.tasks.keeper_link import (
     KILL_AFTER_S,
     Blocked,
@@ -53,6 +58,7 @@ from onward.tasks.keeper_link import (
 )
 from onward.tasks.prepare import Prepared, prepare, prepared_before
 from onward.tasks.surroundings import Surroundings
+from onward.tasks.validators import validate
 
 ANSWER_WITHIN_S = 4 * KILL_AFTER_S
 """a stopped task ends within `KILL_AFTER_S`, and its end is told a moment later"""
@@ -309,7 +315,7 @@ class Work:
             self._happened(*make())
         except TaskError as error:
             self._happened(
-                ev.ConditionAsked(path=path, where=Where.ARTIFACTS, result=False, detail=error.message)
+                ev.ConditionAsked(path=path, where=Where.ARTIFACTS, result=False, detail=in_words(error))
             )
 
     async def _ask(self, action: AskCondition) -> None:
@@ -342,10 +348,23 @@ class Work:
         self._happened()
 
     async def _validate(self, action: Validate) -> None:
-        raise AssertionError(f"validators are refused at load: {action}")
+        leaf = self._state.instances[action.path]
+        try:
+            self._happened(await validate(self._around, leaf, action.attempt, self._command))
+        except Stopped:
+            self._state_again(action.path)
 
     async def _read_items(self, action: ReadItems) -> None:
-        raise AssertionError(f"loops are refused at load: {action}")
+        try:
+            self._happened(await read_items(self._around, self._state.instances[action.path], self._command))
+        except Stopped:
+            self._state_again(action.path)
+        except TaskError as error:
+            self._happened(
+                ev.ConditionAsked(
+                    path=action.path, where=Where.ITEMS, result=False, detail=in_words(error), error=True
+                )
+            )
 
     async def _command(self, request: ProgramRequest) -> Exit:
         """Run a command of a condition under the keeper."""
@@ -367,7 +386,7 @@ class Work:
     # --- gates --------------------------------------------------------------------------------------------------
 
     def _open_gate(self, action: OpenGate) -> Sequence[ev.Event]:
-        raise AssertionError(f"gates are refused at load: {action}")
+        return (gate_of(self._around, self._state.instances[action.path], action.purpose),)
 
     def _expire(self, path: str) -> None:
         instance = self._state.instances[path]
@@ -375,9 +394,7 @@ class Work:
         choice = work.on_timeout if isinstance(work, Approve) else "stop"
         if choice == "pause":
             gate = self._state.gates[path]
-            import msgspec
-
-            self._happened(msgspec.structs.replace(gate, seq=0, expires_at=None))
+            self._happened(msgspec.structs.replace(gate, seq=0, at=ev.UNSTAMPED, expires_at=None))
         else:
             self._happened(ev.GateDecision(path=path, choice=choice, by="time limit"))
 
@@ -386,5 +403,5 @@ def _digest(instance: Instance) -> str:
     return instance.node.digest if instance.node is not None else ""
 
 
-def _could_not_start(path: str, attempt: int, error: OnwardError, *, final: bool) -> ev.AttemptEnd:
-    return ev.AttemptEnd(path=path, attempt=attempt, outcome=Outcome.ERROR, error=error.message, final=final)
+def _could_not_start(path: str, attempt: int, error: TaskError, *, final: bool) -> ev.AttemptEnd:
+    return ev.AttemptEnd(path=path, attempt=attempt, outcome=Outcome.ERROR, error=in_words(error), final=final)
