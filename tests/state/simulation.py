@@ -115,11 +115,18 @@ class Simulation:
         settle(self.state)
         return self
 
-    def resume(self, events: Iterable[ev.Event], *, plan: Plan | None = None, reattach: bool = False) -> Simulation:
+    def resume(
+        self,
+        events: Iterable[ev.Event],
+        *,
+        plan: Plan | None = None,
+        reattach: bool = False,
+        state: RunState | None = None,
+    ) -> Simulation:
         """Another driver goes on from these events; attempts without an end were lost, or have ended meanwhile."""
         self.plan = plan or self.plan
         self.events = list(events)
-        self.state = replay(self.plan, self.events)
+        self.state = state or replay(self.plan, self.events)
         self.pending = []
         self.record(ev.WorkflowResume(resumed_count=self.state.facts.resumed_count + 1))
         for instance in self.state.running_leaves():

@@ -37,3 +37,19 @@ def test_damaged_or_foreign_bytes_are_no_cache():
     assert decode_state(the_plan, data[:-1]) is None
     assert decode_state(the_plan, b"\xff\x00") is None
     assert decode_state(the_plan, data.replace(b'"format":1', b'"format":9')) is None
+
+
+@given(plans(), st.integers(0, 10_000), st.integers(0, 1000), st.sampled_from([0, 30]), st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_cache_of_a_living_state_resumes_like_its_journal(the_plan, salt, seed, bad, data):
+    script, answers = luck(salt, bad)
+    s = Simulation(the_plan, script, answers, seed=seed).begin()
+    for _ in range(data.draw(st.integers(0, 200), label="steps")):
+        s.step()
+    cached = decode_state(the_plan, encode_state(s.state))
+    assert cached is not None
+    by_journal = Simulation(the_plan, script, answers, seed=seed).resume(s.events)
+    by_cache = Simulation(the_plan, script, answers, seed=seed).resume(s.events, state=cached)
+    assert list(by_cache.state.frontier) == list(by_journal.state.frontier)
+    assert by_cache.run().statuses() == by_journal.run().statuses()
+    assert by_cache.end == by_journal.end

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from onward.model.events import GateOpen
 from onward.model.nodes import Plan
-from onward.state.instance import NO_OUTPUTS, Instance
+from onward.state.instance import NO_OUTPUTS, Instance, Role, Stage
 from onward.state.run_state import Pausing, RunFacts, RunState
 
 FORMAT = 1
@@ -92,6 +92,8 @@ def _attach(state: RunState, instance: Instance) -> None:
     else:
         instance.node = state.root.node
         state.root = instance
+    if instance.role is Role.SECTION:
+        instance.stage = Stage.NEW  # events say nothing of sections: how far one has come follows from its steps
     if instance.digest == _OF_THE_PLAN:
         instance.digest = instance.node.digest if instance.node is not None else ""
     if not instance.outputs:

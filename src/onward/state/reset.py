@@ -8,7 +8,7 @@ from __future__ import annotations
 from onward.model.status import Status
 from onward.state.advance import stops
 from onward.state.instance import NO_OUTPUTS, Asked, Instance, Role, Stage
-from onward.state.run_state import RunState
+from onward.state.run_state import SECTIONS, RunState
 
 
 def reset(state: RunState, instance: Instance) -> None:
@@ -27,6 +27,10 @@ def reset(state: RunState, instance: Instance) -> None:
     instance.ended_seq = 0
     instance.outputs = NO_OUTPUTS
     instance.artifacts = ()
+    for name in SECTIONS:
+        section = state.existing_section(instance, name)
+        if section is not None:
+            section.stage, section.cursor, section.open, section.stopped = Stage.NEW, 0, None, None
 
 
 def forget_failures(state: RunState, below: Instance | None = None) -> None:
