@@ -361,3 +361,27 @@ def test_a_hostile_file_with_a_mistake_does_not_act_on_the_terminal(project: Pro
         said = in_terminal(project, *words)[0]
         assert "\x1b]" not in said
         assert "new title" in said
+
+
+@pytest.mark.parametrize("work", ["{run: 'touch began; until [ -e go ]; do sleep 0.05; done'}", "{call: 'work:wait'}"])
+def test_status_tells_what_becomes_of_a_task_whose_driver_was_killed(project: Project, work: str) -> None:
+    project.write("work.py", """
+        import pathlib, time
+
+        def wait():
+            pathlib.Path("began").touch()
+            while not pathlib.Path("go").exists():
+                time.sleep(0.05)
+    """)
+    project.workflow(f"task: [{{one: {work}}}]")
+    driver = project.start("run", "w.yaml", "--id", "r")
+    project.wait_for_file("began")
+    project.kill_driver(driver)
+    status = project.status()
+    assert status["status"] == "interrupted"
+    assert status["nodes"][0]["status"] == "running"
+    assert status["findings"][0]["kind"] == "still-running"
+    project.touch("go")
+    project.wait("it has ended", lambda: project.status()["findings"][0]["kind"] == "ended-meanwhile")
+    project.onward("resume").check(0)
+    assert project.status()["nodes"][0]["attempts"] == 1

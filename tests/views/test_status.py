@@ -13,7 +13,7 @@ from onward.model.status import Outcome, RunStatus, Status, Then
 from onward.model.values import Ref, Root, Template
 from onward.state.fold import replay
 from onward.state.run_state import RunState
-from onward.views.nodes import Around
+from onward.views.nodes import Around, Fate
 from onward.views.progress import Counts, leaf_counts, step_index
 from onward.views.status import StatusView, status_view
 from state.simulation import Simulation, each, leaf, parallel, plan, task
@@ -65,11 +65,19 @@ def test_a_driven_run_runs_and_one_that_nobody_drives_is_interrupted() -> None:
     assert [(one.kind, one.path) for one in shown.findings] == [("interrupted", "two")]
 
 
-def test_a_task_that_outlived_its_driver_runs_although_the_run_is_interrupted() -> None:
-    shown = view(began(TWO, *attempt("one")), lives=lambda path, number: (path, number) == ("one", 1))
+@pytest.mark.parametrize(
+    ("fate", "status", "kind"),
+    [
+        (Fate.LIVES, "running", "still-running"),
+        (Fate.ENDED, "interrupted", "ended-meanwhile"),
+        (Fate.LOST, "interrupted", "interrupted"),
+    ],
+)
+def test_what_became_of_a_task_whose_driver_is_gone(fate: Fate, status: str, kind: str) -> None:
+    shown = view(began(TWO, *attempt("one")), fate=lambda path, number: fate if (path, number) == ("one", 1) else None)
     assert shown.status == "interrupted"
-    assert statuses(shown)["one"] == "running"
-    assert shown.findings[0].kind == "still-running"
+    assert statuses(shown)["one"] == status
+    assert shown.findings[0].kind == kind
 
 
 def test_the_driver_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from functools import lru_cache
 
 from msgspec import Struct
@@ -18,15 +19,26 @@ from onward.views.progress import iteration_keys
 from onward.views.titles import node_title
 
 
-def _nothing_lives(path: str, attempt: int) -> bool:  # noqa: ARG001 - the shape of `Around.lives`
-    return False
+class Fate(StrEnum):
+    """What became of an attempt whose end is not in the journal, while nothing drives the run."""
+
+    LIVES = "lives"
+    """its keeper goes on with it; a resume waits for it"""
+    ENDED = "ended"
+    """its end is recorded in its folder; a resume takes the result"""
+    LOST = "lost"
+    """it is gone"""
+
+
+def _lost(path: str, attempt: int) -> Fate:  # noqa: ARG001 - the shape of `Around.fate`
+    return Fate.LOST
 
 
 class Around(Struct, frozen=True, kw_only=True):
     """What a reader knows beside the state: who drives, what is wrong, how commands find the run.
 
-    `lives` tells whether an attempt still runs although nothing drives. `at` follows the run id in commands
-    (` --store DIR` where that is needed).
+    `fate` tells what became of an attempt that nothing drives. `at` follows the run id in commands (` --store DIR`
+    where that is needed).
     """
 
     run: str
@@ -36,7 +48,7 @@ class Around(Struct, frozen=True, kw_only=True):
     file: str = ""
     directory: str = ""
     engine: str = "embedded"
-    lives: Callable[[str, int], bool] = _nothing_lives
+    fate: Callable[[str, int], Fate] = _lost
     findings: Sequence[Finding] = ()
     notes: Sequence[Note] = ()
     problems: Sequence[str] = ()
@@ -155,7 +167,7 @@ def node_status(state: RunState, around: Around, instance: Instance) -> str:
     if instance.status is not Status.RUNNING or around.driver is not None:
         return instance.status.value
     if instance.is_leaf:
-        lives = around.lives(instance.path, instance.attempt)
+        lives = around.fate(instance.path, instance.attempt) is Fate.LIVES
         return Status.RUNNING.value if lives else RunStatus.INTERRUPTED.value
     waits = any(gate.startswith(instance.path) for gate in state.gates)
     return Status.WAITING.value if waits else RunStatus.INTERRUPTED.value

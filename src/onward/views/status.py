@@ -19,7 +19,7 @@ from onward.model.status import Outcome, RunStatus
 from onward.state.instance import Stage
 from onward.state.run_state import RunState
 from onward.views import words
-from onward.views.nodes import Around, NodeView, iso, node_views
+from onward.views.nodes import Around, Fate, NodeView, iso, node_views
 from onward.views.progress import leaf_counts, step_index
 from onward.views.titles import run_title
 
@@ -254,9 +254,12 @@ def _journal_finding(finding: Finding, around: Around) -> FindingView:
 
 def _interrupted(state: RunState, around: Around) -> Iterator[FindingView]:
     for instance in state.running_leaves():
-        if around.lives(instance.path, instance.attempt):
-            text = "still runs although nothing drives the run; a resume waits for it"
-            yield FindingView(kind="still-running", severity="note", path=instance.path, text=text)
-        else:
-            text = "was running when the run was interrupted"
-            yield FindingView(kind="interrupted", severity="note", path=instance.path, text=text)
+        kind, text = _FATES[around.fate(instance.path, instance.attempt)]
+        yield FindingView(kind=kind, severity="note", path=instance.path, text=text)
+
+
+_FATES = {
+    Fate.LIVES: ("still-running", "still runs although nothing drives the run; a resume waits for it"),
+    Fate.ENDED: ("ended-meanwhile", "ended while nothing drove the run; a resume takes its result"),
+    Fate.LOST: ("interrupted", "was running when the run was interrupted"),
+}
