@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onward.errors import TaskError, ValueMissing
+from onward.errors import StoreError, TaskError, ValueMissing
 from onward.model.status import Status
 from onward.model.values import Data
 from onward.tasks.failures import Failure
@@ -332,3 +332,29 @@ def test_a_result_that_nothing_used_when_it_ended_is_read_from_its_log(world: Ma
     (Path(made.context.attempt_folder("one", 1)) / "out").write_text("cut")
     with pytest.raises(ValueMissing):
         later.text("two")
+
+
+def test_a_large_result_is_handed_on_as_the_file_that_it_is(
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world("""
+task:
+  - one: {run: "true"}
+  - in: {run: [cat], stdin: "{{one.text}}"}
+  - arg: {run: [cat, "{{one.text | path}}"]}
+""")
+    made.ended("one", text="x" * 9000)
+    made.values.flush()
+    monkeypatch.setattr(made.values, "get", lambda digest: pytest.fail("it was read"))
+    path = made.values.path(made.at("one").outputs["text"].sha256 or "")
+    assert made.prepare("in").stdin == path
+    assert made.prepare("arg").argv == ("cat", path)
+
+
+def test_a_stored_result_that_was_altered_is_not_handed_on(world: MakeWorld) -> None:
+    made = world("task:\n  - one: {run: 'true'}\n  - in: {run: [cat], stdin: '{{one.text}}'}\n")
+    made.ended("one", text="x" * 9000)
+    made.values.flush()
+    Path(made.values.path(made.at("one").outputs["text"].sha256 or "")).write_text("other")
+    with pytest.raises(StoreError, match="altered"):
+        made.prepare("in")

@@ -16,6 +16,7 @@ from onward import files
 from onward.model.events import AttemptEnd, AttemptStart
 from onward.model.nodes import Adapter, Call, Node, Prompt, Run
 from onward.model.status import Outcome
+from onward.model.values import Text
 from onward.state.instance import Instance
 from onward.tasks.adapters import Fill, adapter_for, argv_of, continues
 from onward.tasks.attempt_folder import Exit
@@ -39,6 +40,7 @@ _STDIN = "stdin"
 class Prepared:
     """An attempt that only needs to be started. `files` are written into its folder before, by name.
 
+    `stdin` is the name of one of them, or an absolute path.
     Of a call, `env` and `unset` are what differs from the environment of its worker.
     """
 
@@ -167,10 +169,7 @@ class _Preparation:
     def _program(self, work: Run) -> Prepared:
         made = self._files()
         argv = self._argv(work, made)
-        stdin = None
-        if work.stdin is not None:
-            made[_STDIN] = self._resolver.text(self._leaf, work.stdin).encode()
-            stdin = _STDIN
+        stdin = None if work.stdin is None else self._stdin(work.stdin, made)
         return Prepared(
             event=self._event(),
             node=self._node,
@@ -182,6 +181,14 @@ class _Preparation:
             stdin=stdin,
             files=made,
         )
+
+    def _stdin(self, text: Text, made: dict[str, bytes]) -> str:
+        """A result that lies in the store is read from there; anything else from a file of the attempt."""
+        file = self._resolver.lone_file(self._leaf, text)
+        if file is not None:
+            return file
+        made[_STDIN] = self._resolver.text(self._leaf, text).encode()
+        return _STDIN
 
     def _argv(self, work: Run, made: dict[str, bytes]) -> tuple[str, ...]:
         if work.script is None:

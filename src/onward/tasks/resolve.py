@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from typing import Any
 
 from onward.errors import ValueMissing
@@ -104,8 +104,15 @@ class Resolver:
 
     def value(self, user: Instance, ref: Ref) -> Any:
         """The value, filters applied. Raises `ValueMissing` if there is none and no `default`."""
-        found = self._unfiltered(user, ref)
-        for each in ref.filters:
+        filters = ref.filters
+        found = None
+        if filters and filters[0].name == "path":
+            found = self.file_of(user, ref)
+        if found is not None:
+            filters = filters[1:]
+        else:
+            found = self._unfiltered(user, ref)
+        for each in filters:
             if isinstance(found, Missing):
                 if each.name == "default":
                     found = each.argument or ""
@@ -247,6 +254,24 @@ class Resolver:
             case name:
                 raise Failure("bad-filter", f"`{{{{{ref.source}}}}}` has the unknown filter `{name}`")
 
+    def lone_file(self, user: Instance, text: Text) -> str | None:
+        """The file that holds exactly this text, where it is one result that lies in the store."""
+        if isinstance(text, Template) and len(text.parts) == 1 and isinstance(text.parts[0], Ref):
+            ref = text.parts[0]
+            found = self.found(user, ref) if not ref.filters else None
+            return self.file_of(user, ref) if isinstance(found, Value) and found.type == "text" else None
+        return None
+
+    def file_of(self, user: Instance, ref: Ref) -> str | None:
+        """The file of a result that lies in the store as it is asked for, so that large ones are never read whole."""
+        found = self.found(user, ref)
+        if not isinstance(found, Value) or found.sha256 is None or ref.within:
+            return None
+        if ref.field in ("text", "lines", "json") and ref.field != found.type:
+            return None
+        path = self.context.values.path(found.sha256)
+        return path if _has_digest(path, found.sha256) else None
+
     def stored(self, value: Any) -> str:
         """The absolute path of a file that holds the value: text as it is, anything else as JSON."""
         values = self.context.values
@@ -327,6 +352,14 @@ def written(text: Text) -> str:
     if isinstance(text, str):
         return text
     return "".join(part if isinstance(part, str) else f"{{{{{part.source}}}}}" for part in text.parts)
+
+
+def _has_digest(path: str, digest: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file_digest(file, "sha256").hexdigest() == digest
+    except OSError:  # not there yet, or gone: the store says which
+        return False
 
 
 def _below(value: Any, ref: Ref) -> Any:
