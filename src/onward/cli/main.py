@@ -20,7 +20,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module, what it does in one line); in the order in which help lists them
     "run": ("onward.cli.run", "Start a run of a workflow file"),
     "resume": ("onward.cli.resume", "Go on with a run from where it stopped"),
+    "pause": ("onward.cli.pause", "Ask a run to stop at a safe point, and wait until it has"),
     "cancel": ("onward.cli.cancel", "End a run; its `finally` steps still run"),
+    "approve": ("onward.cli.approve", "Answer an open question"),
+    "reject": ("onward.cli.reject", "Answer an open question with no"),
     "status": ("onward.cli.status", "What is done, running, waiting and left; what to do next"),
     "runs": ("onward.cli.runs", "The runs of the store, newest first"),
     "logs": ("onward.cli.logs", "What tasks wrote"),

@@ -9,10 +9,7 @@ from onward.spec.document import Document
 from onward.spec.excerpts import excerpt, quoted
 
 NOT_YET: dict[str, str] = {
-    "approve": "questions to people",
     "secrets": "secrets",
-    "on-resume": "an `on-resume` other than `retry`",
-    "ask": "asking a person after a failure",
     "watch": "watched files",
     "was": "former names",
     "budget": "budgets",

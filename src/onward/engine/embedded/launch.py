@@ -402,5 +402,6 @@ def _drive(session: _Session) -> RunResult:
 
 
 async def _until_over(driver: Driver, session: _Session) -> None:
-    with Signals(driver, session.folder, session.plan.grace_s, session.observer.message):
+    directory = Path(session.context.directory)
+    with Signals(driver, session.folder, directory, session.plan.grace_s, session.observer.message):
         await driver.drive()

@@ -12,10 +12,12 @@ import fcntl
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from onward.engine.embedded.driver import Driver
-from onward.errors import OnwardError
+from onward.engine.embedded.requests import Decision, check_decision
+from onward.errors import OnwardError, UsageError
 from onward.store.folder import RunFolder
 from onward.store.inbox import Signal
 
@@ -37,9 +39,12 @@ class LeftAtOnce(OnwardError):
 class Signals:
     """Listens while a driver drives. Use as a context manager inside the running loop."""
 
-    def __init__(self, driver: Driver, folder: RunFolder, grace_s: float, tell: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, driver: Driver, folder: RunFolder, directory: Path, grace_s: float, tell: Callable[[str, str], None]
+    ) -> None:
         self._driver = driver
         self._folder = folder
+        self._directory = directory
         self._grace_s = grace_s
         self._tell = tell
         self._interrupts = 0
@@ -114,6 +119,21 @@ class Signals:
         except OnwardError as error:
             self._driver.fail(error)
 
+    def _decide(self, what: dict[str, Any], by: str) -> None:
+        decision = Decision(
+            path=str(what.get("path", "")),
+            choice=str(what.get("choice", "")),
+            by=by,
+            note=str(what.get("note", "")),
+            fields={str(name): str(value) for name, value in dict(what.get("fields") or {}).items()},
+        )
+        try:
+            check_decision(self._driver.state, self._directory, decision)
+        except UsageError as error:
+            self._tell("warning", f"an answer was left out: {error}")
+        else:
+            self._driver.happened(decision.event())
+
     def _obey(self, request: Signal) -> None:
         what: dict[str, Any] = request.payload
         reason, by = str(what.get("reason", "")), str(what.get("by", ""))
@@ -125,5 +145,7 @@ class Signals:
                 self._driver.ask_to_cancel(reason or "cancelled", by)
                 if what.get("now"):
                     self._driver.end_grace()
+            case "decide":
+                self._decide(what, by)
             case _:
                 self._tell("warning", f"a signal of the kind `{request.kind}` is not known and was left out")
