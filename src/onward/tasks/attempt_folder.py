@@ -247,4 +247,4 @@ def _folders(parent: Path) -> Iterator[Path]:
         names = sorted(os.listdir(parent), reverse=True)
     except FileNotFoundError:
         return
-    yield from (parent / name for name in names)
+    yield from (parent / name for name in names if (parent / name).is_dir())

@@ -6,9 +6,8 @@ driver. When the driver has gone it goes on until its last task has ended, and t
 
 From the driver, each a `wire` message with its descriptors:
 
-    start    id, folder, argv, env, cwd, stdin, timeout_s, idle_s, kill_after_s, marker, held + the folder's lock
-    go       ids of what was `held` until now
-    worker   as `start`                                                                       + its lock, its socket
+    start    id, folder, argv, env, cwd, stdin, timeout_s, idle_s, kill_after_s, marker + the lock of the folder
+    worker   the same                                                                   + its lock, its socket
     stop     id, reason, kill_after_s
 
 To the driver:
@@ -80,22 +79,21 @@ class Keeper:
         match message["type"]:
             case "start":
                 self._add(Task(self._loop, message, descriptors[0], self._tell, self._forget), message)
-            case "go":
-                for id in message["ids"]:
-                    self._tasks[id].start()
             case "worker":
                 lock, driver = descriptors
                 self._add(Worker(self._loop, message, lock, driver, self._tell, self._forget), message)
             case "stop":
                 task = self._tasks.get(message["id"])
-                if task is not None and task.started:
+                if task is not None:
                     task.end(message["reason"], message["kill_after_s"])
 
     def _add(self, task: Task, request: Message) -> None:
         self._tasks[task.id] = task
-        task.prepare(request)
-        if not request["held"]:
-            task.start()
+        try:
+            task.start(request)
+        except Exception as error:
+            task.fail(f"it cannot be started: {type(error).__name__}: {error}")
+            raise
 
     def _forget(self, task: Task) -> None:
         self._tasks.pop(task.id, None)
@@ -132,9 +130,6 @@ class Keeper:
             self._loop.release(self._driver.detach())
             self._driver = None
             self._unsent.clear()
-            for task in [task for task in self._tasks.values() if not task.started]:
-                task.drop()
-                del self._tasks[task.id]
 
     def _reap_orphans(self) -> None:
         """Children of tasks become ours when their parent ends: in a container without an init nobody buries them."""

@@ -216,11 +216,9 @@ class KeeperLink:
     def fileno(self) -> int:
         return self._end.fileno()
 
-    def start(self, request: ProgramRequest, lock: int, *, held: bool = False) -> None:
+    def start(self, request: ProgramRequest, lock: int) -> None:
         """Hands the program and the lock of its folder over; the lock is the keeper's from here on.
 
-        `held`: the keeper prepares everything but starts nothing before `go`, so that this can be sent while the start
-        of the attempt is still being written to the journal. If the driver dies before `go`, it never starts.
         `Exited` follows in any case. Raises `KeeperLost`; the lock is then free.
         """
         message = {
@@ -235,13 +233,8 @@ class KeeperLink:
             "idle_s": request.idle_s,
             "kill_after_s": request.kill_after_s,
             "marker": request.marker,
-            "held": held,
         }
         self._send(message, [lock])
-
-    def go(self, *ids: str) -> None:
-        """The starts of these held programs are in the journal. Raises `KeeperLost`."""
-        self._send({"type": "go", "ids": ids}, [])
 
     def worker(self, request: WorkerRequest, lock: int) -> WorkerLink:
         """Opens a worker; the lock of its folder is the keeper's from here on. `WorkerEnded` follows at its end.
@@ -262,7 +255,6 @@ class KeeperLink:
             "idle_s": None,
             "kill_after_s": KILL_AFTER_S,
             "marker": request.id,
-            "held": False,
         }
         try:
             self._send(message, [lock, theirs.detach()])
@@ -327,11 +319,8 @@ class WorkerLink:
     def fileno(self) -> int:
         return self._end.fileno()
 
-    def call(self, request: CallRequest, *, held: bool = False) -> None:
-        """Sends the call. When the worker has died meanwhile, `lost` is set, and `WorkerEnded` comes without it.
-
-        `held`: the worker makes ready, but calls nothing before `go`.
-        """
+    def call(self, request: CallRequest) -> None:
+        """Sends the call. When the worker has died meanwhile, `lost` is set, and `WorkerEnded` comes without it."""
         message = (
             request.id,
             os.fspath(request.folder),
@@ -342,17 +331,9 @@ class WorkerLink:
             os.fspath(request.cwd),
             request.timeout_s,
             request.kill_after_s,
-            held,
         )
         try:
             wire.send(self._end, message)
-        except (BrokenPipeError, ConnectionResetError):
-            self.lost = True
-
-    def go(self) -> None:
-        """The start of the held call is in the journal."""
-        try:
-            self._end.send(wire.GO, _socket.MSG_NOSIGNAL)
         except (BrokenPipeError, ConnectionResetError):
             self.lost = True
 

@@ -1,7 +1,7 @@
 """A request to run a program → its output in files, its limits kept, the record of its end.
 
-The life of a task: `prepare` → `start` → output and deadlines → `_exited` → (`Ending`, unless it succeeded) →
-`_settle`, where the driver is told and the end recorded.
+The life of a task: `start` → output and deadlines → `_exited` → (`Ending`, unless it succeeded) → `_settle`, where the
+driver is told and the end recorded.
 
 The lock of the attempt is held from before the start until after the record, so that whoever finds it free and no
 record knows that nothing runs and that no end was recorded.
@@ -58,8 +58,6 @@ class Task:
         self._over = over
         self._marker = os.fsencode(request["marker"])
         self._kill_after_s: float = request["kill_after_s"]
-        self._request: Message = {}
-        self._theirs: list[int] = []  # descriptors that are for the program, until it has them
         self._started = self._began = self._last_output = 0.0
         self._timeout_at = self._note_at = self._idle_s = NEVER
         self._timer: Timer | None = None
@@ -76,67 +74,52 @@ class Task:
         self._settled = False
 
     @property
-    def started(self) -> bool:
-        return self._began > 0
-
-    @property
     def running(self) -> bool:
         return self._exit is None
 
     # -- its start
 
-    def prepare(self, request: Message) -> None:
-        """All that can be done before it may start: while the driver still writes its start into the journal."""
-        self._request = request
+    def start(self, request: Message) -> None:
+        self._started, self._began = wall(), monotonic()
         try:
-            self._theirs.append(_open_input(request["stdin"]))
-            self._theirs.append(self._open_stream("out"))
-            self._theirs.append(self._open_stream("err"))
-            self._theirs.extend(self._further_descriptors())
+            self.pid = self._launch(request)
         except CannotStart as error:
             self._error = str(error)
-        except OSError as error:
-            self._error = f"it cannot be started: {error.strerror}"
+            self._settle()
+            return
+        self._pidfd = os.pidfd_open(self.pid)
+        self._loop.watch(self._pidfd, self._exited)
+        self._set_limits(request["timeout_s"], request["idle_s"])
+        self._arm()
 
-    def start(self) -> None:
-        """Starts the program; its descriptors 0, 1, 2… are those that were prepared, and it has no others."""
-        self._started, self._began = wall(), monotonic()
-        if self._error is None:
-            self._spawn()
-        self._close_theirs()
-        if self._error is None:
-            self._pidfd = os.pidfd_open(self.pid)
-            self._loop.watch(self._pidfd, self._exited)
-            self._set_limits()
-            self._arm()
+    def fail(self, error: str) -> None:
+        """Ends it where nothing foreseen did, so that it is told and its lock let go."""
+        self._error = error
+        if self.pid and self._exit is None:
+            self.end("failure", 0.0)
         else:
             self._settle()
 
-    def drop(self) -> None:
-        """The driver has gone without saying that it may start: it never will, and nobody has seen it."""
-        self._close_theirs()
-        self._close_streams()
-        os.close(self._lock)
-
-    def _spawn(self) -> None:
-        request = self._request
+    def _launch(self, request: Message) -> int:
+        """Starts the program; its descriptors 0, 1, 2… are those of the list, and it has no others."""
+        for_it: list[int] = []
         try:
-            self.pid = spawn(request["argv"], request["env"], request["cwd"], self._theirs)
-        except CannotStart as error:
-            self._error = str(error)
+            for_it.append(_open_input(request["stdin"]))
+            for_it.append(self._open_stream("out"))
+            for_it.append(self._open_stream("err"))
+            for_it.extend(self._further_descriptors())
+            return spawn(request["argv"], request["env"], request["cwd"], for_it)
+        except OSError as error:
+            raise CannotStart(f"it cannot be started: {error.strerror}") from None
+        finally:
+            for descriptor in for_it:
+                os.close(descriptor)
 
-    def _set_limits(self) -> None:
-        timeout_s, idle_s = self._request["timeout_s"], self._request["idle_s"]
+    def _set_limits(self, timeout_s: float | None, idle_s: float | None) -> None:
         self._last_output = self._began
         self._note_at = self._began + NOTED_AFTER_S
         self._timeout_at = NEVER if timeout_s is None else self._began + timeout_s
         self._idle_s = NEVER if idle_s is None else idle_s
-        self._request = {}  # an environment for every task that runs long
-
-    def _close_theirs(self) -> None:
-        for descriptor in self._theirs:
-            os.close(descriptor)
-        self._theirs.clear()
 
     def _open_stream(self, name: str) -> int:
         """The end of a new pipe that is for the program."""
@@ -374,7 +357,7 @@ def _ignored_signals() -> list[int]:
     """What Python ignores, and what whoever started the driver (`nohup`, a script with `&`) made it ignore."""
     with open("/proc/self/status", "rb") as file:
         mask = next(int(line.split()[1], 16) for line in file if line.startswith(b"SigIgn"))
-    return [number for number in range(1, 65) if mask >> (number - 1) & 1]
+    return [number for number in range(1, 32) if mask >> (number - 1) & 1]
 
 
 _IGNORED_SIGNALS = _ignored_signals()

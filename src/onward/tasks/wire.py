@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Message = dict[str, Any]  # between driver and keeper; a call and its reply are tuples
 
 INLINE_BYTES = 60_000
-GO = b"g"  # to a worker: what was sent and held may begin
 MOST_DESCRIPTORS = 8
 
 _IN_A_FILE = b"@"  # no marshalled mapping begins with it

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn, TextIO
 
-    # id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s, held: a tuple, as there are many of them
-    Request = tuple[str, str, str, dict[str, Any], dict[str, str], Sequence[str], str, float | None, float, bool]
+    # id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s: a tuple, as there are many of them
+    Request = tuple[str, str, str, dict[str, Any], dict[str, str], Sequence[str], str, float | None, float]
 
 DRIVER, KEEPER, SLOT = 3, 4, 5
 INLINE_RESULT_CHARACTERS = 16 * 1024
@@ -85,14 +85,11 @@ class Worker:
         return request
 
     def _serve(self, request: Request) -> bool:
-        """One call, from making ready for it to the reply; whether the worker can take another."""
-        id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s, held = request
-        trouble = self._make_ready(env, unset, cwd)
-        if held and self._driver.recv(len(wire.GO)) != wire.GO:
-            return False  # the driver died before it could write down that the call begins
+        """One call, from its publication to the reply; whether the worker can take another."""
+        id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s = request
         started, began = wall(), monotonic()
         self._keeper.publish(id, folder, started, began, timeout_s, kill_after_s)
-        outcome = self._call(target, arguments) if trouble is None else _failure(trouble)
+        outcome = self._call(target, arguments, env, unset, cwd)
         self._output.flush()
         if os.getpid() != self._pid:  # the function forked, and this is the child coming out of it
             os._exit(outcome.code)
@@ -110,16 +107,12 @@ class Worker:
         self._output.restore()
         return left == 0
 
-    def _make_ready(self, env: dict[str, str], unset: Sequence[str], cwd: str) -> Exception | None:
+    def _call(
+        self, target: str, arguments: dict[str, Any], env: dict[str, str], unset: Sequence[str], cwd: str
+    ) -> Outcome:
         try:
             self._environment.become(env, unset)
             os.chdir(cwd)
-        except (OSError, ValueError) as error:
-            return error
-        return None
-
-    def _call(self, target: str, arguments: dict[str, Any]) -> Outcome:
-        try:
             function = self._code.find(target)
             return Outcome(result=as_json(function(**arguments)))
         except SystemExit as error:
