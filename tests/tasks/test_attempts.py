@@ -11,8 +11,9 @@ from onward.model.status import Outcome
 from onward.tasks import exit_record, output_files
 from onward.tasks.failures import Failure
 from onward.tasks.keeper_link import CallRequest, ProgramRequest
+from onward.tasks.prepare import prepared_before
 from tasks.conftest import MakeWorld
-from tasks.world import World, exit_of
+from tasks.world import World, exit_of, run_program
 
 
 def one(made: World, **stopped: str) -> AttemptEnd:
@@ -480,3 +481,22 @@ def test_a_program_that_is_not_known_to_measure_may_do_so(world: MakeWorld) -> N
     made = world("task:\n  - one: {run: 'sh ./measure'}\n")
     (made.folder / "measure").write_text('echo \'{"n": 3}\' > "$ONWARD_OUT/metrics"')
     assert one(made).metrics == {"n": 3}
+
+
+def test_the_result_of_an_attempt_of_an_earlier_driver_is_taken_from_its_folder(world: MakeWorld) -> None:
+    made = world("task:\n  - one: {run: 'echo 7; echo 8 > \"$ONWARD_OUT/x\"', outputs: {x: text}}\n")
+    prepared = made.prepare("one")
+    made.tell(prepared.event)
+    request = prepared.request()
+    assert isinstance(request, ProgramRequest)
+    exit = run_program(request)
+    end = prepared_before(made.around, made.at("one")).collect(made.around, exit)
+    assert end == prepared.collect(made.around, exit)
+    assert end.outputs["x"].value == "8"
+
+
+def test_an_agent_whose_adapter_is_gone_has_no_reply(world: MakeWorld) -> None:
+    made = world("task:\n  - one: {prompt: hello}\n")
+    end = prepared_before(made.around, made.at("one")).collect(made.around, exit_of(0, out=3))
+    assert end.outcome is Outcome.ERROR
+    assert "adapter" in (end.error or "")

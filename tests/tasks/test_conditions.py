@@ -11,9 +11,10 @@ import pytest
 from onward.model.conditions import Condition
 from onward.model.status import Status
 from onward.state.instance import Stage
+from onward.tasks.answers import Answer
 from onward.tasks.attempt_folder import Exit
 from onward.tasks.commands import Stopped
-from onward.tasks.conditions import Answer, ask, same_json
+from onward.tasks.conditions import ask, same_json
 from onward.tasks.keeper_link import ProgramRequest
 from tasks.conftest import MakeWorld
 from tasks.world import World, exit_of
@@ -238,3 +239,9 @@ def test_json_values_are_equal_as_json() -> None:
     assert not same_json(True, 1)
     assert not same_json([0], [False])
     assert not same_json({"a": 1}, {"a": 1, "b": 1})
+
+
+def test_in_a_folder_that_is_not_there_yet_nothing_exists(world: MakeWorld) -> None:
+    made = world("task:\n  - one: {run: 'true', directory: later, skip-if: {file-exists: done.txt}}\n")
+    answer = made.ask("one", *conditions_of(made))
+    assert (answer.result, answer.error) == (False, False)

@@ -265,5 +265,6 @@ task:
 
 def test_what_a_task_around_us_was_given_is_not_passed_on(world: MakeWorld) -> None:
     made = world("task:\n  - one: {run: 'true'}\n")
-    left = caller_environment(made.plan, {"ONWARD_TASK": "x", "ONWARD_FEEDBACK": "y", "ONWARD_ENGINE": "embedded"})
+    given = {"ONWARD_TASK": "x", "ONWARD_FEEDBACK": "y", "ONWARD_ENGINE": "embedded", "PWD": "/elsewhere"}
+    left = caller_environment(made.plan, given)
     assert left == {"ONWARD_ENGINE": "embedded"}

@@ -22,8 +22,9 @@ from onward.state.instance import Instance
 from onward.state.run_state import RunState
 from onward.store.values import Values
 from onward.tasks import exit_record
+from onward.tasks.answers import Answer
 from onward.tasks.attempt_folder import Exit, Usage
-from onward.tasks.conditions import Answer, ask
+from onward.tasks.conditions import ask
 from onward.tasks.context import RunContext, context_of
 from onward.tasks.keeper_link import ProgramRequest
 from onward.tasks.prepare import Prepared, prepare
@@ -158,9 +159,8 @@ def run_program(request: ProgramRequest, within_s: float = 30) -> Exit:
     for name, data in (("out", done.stdout), ("err", done.stderr)):
         if data:
             (folder / name).write_bytes(data)
-    code, name = done.returncode, None
-    if code < 0:
-        code, name = None, signal.Signals(-code).name
+    code: int | None = done.returncode if done.returncode >= 0 else None
+    name = signal.Signals(-done.returncode).name if done.returncode < 0 else None
     exit = exit_of(code, signal=name, out=len(done.stdout), err=len(done.stderr))
     exit_record.write(os.fspath(folder), exit_record.FILE, exit_record.as_json(exit[:10]))
     return exit

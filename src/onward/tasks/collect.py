@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from onward.errors import TaskError
 from onward.model.events import AttemptEnd, AttemptStart
 from onward.model.nodes import Adapter, Kind, Node
 from onward.model.status import Outcome
@@ -92,7 +93,7 @@ class _Collection:
                     self._take_reply()
                 case _:
                     self._take_printed()
-        except Failure as error:
+        except TaskError as error:
             return endings.Ending(Outcome.INVALID, in_words(error))
         return endings.OK
 
@@ -201,8 +202,10 @@ class _Collection:
     def _hear_agent(self, ending: endings.Ending) -> endings.Ending:
         """An exit code alone says little: only a reply makes a success, and a limit is no failure."""
         adapter = self._attempt.adapter
-        if adapter is None or not ending.started:
+        if not ending.started:
             return ending
+        if adapter is None:
+            return endings.Ending(Outcome.ERROR, "nobody knows its adapter any more, so its reply cannot be read")
         try:
             self._reply = read_reply(adapter, f"{self._attempt.folder}/out", self._exit.out)
         except Failure as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, assert_never
 
@@ -19,25 +18,17 @@ from onward.model.conditions import Condition
 from onward.model.status import Status, Where
 from onward.model.values import Data, Ref, Text
 from onward.state.instance import Instance, Role
+from onward.tasks.answers import Answer
 from onward.tasks.commands import RunCommand, check_was_found, run_command
 from onward.tasks.failures import Failure, in_words
 from onward.tasks.json_text import to_json
+from onward.tasks.judge import judge
 from onward.tasks.output_files import check_text, read_whole
 from onward.tasks.resolve import written
 from onward.tasks.surroundings import Surroundings
 
 _MOST_SHOWN = 60
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """`detail` says which condition decided, and what was seen. `error`: it could not be worked out."""
-
-    result: bool
-    detail: str = ""
-    error: bool = False
-    printed: str = ""
 
 
 async def ask(
@@ -104,8 +95,6 @@ class _Question:
             case model.Command():
                 return await self._command(condition)
             case model.Judge():
-                from onward.tasks.judge import judge
-
                 return await judge(self._around, self._user, condition, self._purpose, self._run)
             case _:
                 return self._look(condition)
@@ -169,7 +158,7 @@ class _Question:
     def _path(self, text: Text) -> tuple[str, str]:
         """As it is written, and where it is."""
         path = self._resolver.path_text(self._user, text)
-        return path, os.path.join(self._around.directories.of(self._user), path)
+        return path, os.path.join(self._around.directories.path(self._user), path)
 
     def _files(self, paths: tuple[Text, ...], *, wanted: bool) -> Answer:
         named = [self._path(text) for text in paths]

@@ -16,6 +16,8 @@ OF_ONE_TASK = (
     "ONWARD_FEEDBACK", "ONWARD_KEY",
 )  # fmt: skip
 """variables that each task gets values of its own for"""
+OF_THE_CALLERS_PLACE = ("PWD", "OLDPWD")
+"""where the caller was: for a task, which works elsewhere, that would be a lie"""
 
 _folder_of = lru_cache(maxsize=4096)(folder_of)
 
@@ -79,6 +81,6 @@ def context_of(
 
 def caller_environment(plan: Plan, environment: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment without declared secrets, and without what an onward task around us was given."""
-    hidden = {*OF_ONE_TASK, *(secret.name for secret in plan.secrets)}
+    hidden = {*OF_ONE_TASK, *OF_THE_CALLERS_PLACE, *(secret.name for secret in plan.secrets)}
     hidden.update(secret.env for secret in plan.secrets if secret.env is not None)
     return {name: value for name, value in environment.items() if name not in hidden}

@@ -8,8 +8,8 @@ from onward.model.conditions import Judge
 from onward.model.nodes import Prompt
 from onward.state.instance import Instance
 from onward.tasks.adapters import Fill, adapter_for, argv_of
+from onward.tasks.answers import Answer
 from onward.tasks.commands import RunCommand, folder_for, run_program
-from onward.tasks.conditions import Answer
 from onward.tasks.failures import Failure
 from onward.tasks.replies import read_reply
 from onward.tasks.surroundings import Surroundings

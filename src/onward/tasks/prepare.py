@@ -21,6 +21,7 @@ from onward.state.instance import Instance
 from onward.tasks.adapters import Fill, adapter_for, argv_of, continues
 from onward.tasks.attempt_folder import Exit
 from onward.tasks.collect import collect
+from onward.tasks.context import RunContext
 from onward.tasks.environment import About, key_of, marker_of
 from onward.tasks.failures import Failure
 from onward.tasks.feedback import GIVEN_FILE, feedback_before, in_prompt, in_session
@@ -122,7 +123,7 @@ def prepare(around: Surroundings, leaf: Instance, attempt: int) -> Prepared:
 
 
 def prepared_before(around: Surroundings, leaf: Instance) -> Prepared:
-    """What has to be known of an attempt that an earlier driver began, to take its result."""
+    """What has to be known of an attempt that an earlier driver began, to take its result. Never fails."""
     node, context = leaf.node, around.context
     assert node is not None
     return Prepared(
@@ -132,9 +133,16 @@ def prepared_before(around: Surroundings, leaf: Instance) -> Prepared:
         folder=context.attempt_folder(leaf.path, leaf.attempt),
         cwd=context.directory,
         env={},
-        adapter=adapter_for(node.work, context) if isinstance(node.work, Prompt) else None,
+        adapter=_known_adapter(node.work, context) if isinstance(node.work, Prompt) else None,
         call=node.work if isinstance(node.work, Call) else None,
     )
+
+
+def _known_adapter(work: Prompt, context: RunContext) -> Adapter | None:
+    try:
+        return adapter_for(work, context)
+    except Failure:  # it was taken out of the file; `collect` says so
+        return None
 
 
 class _Preparation:

@@ -6,8 +6,9 @@ from hashlib import sha256
 
 from onward.model.events import CheckResult, Validation
 from onward.state.instance import Instance
+from onward.tasks.answers import Answer
 from onward.tasks.commands import RunCommand
-from onward.tasks.conditions import Answer, ask_one
+from onward.tasks.conditions import ask_one
 from onward.tasks.feedback import write_feedback
 from onward.tasks.surroundings import Surroundings
 

@@ -1,0 +1,18 @@
+"""The answer to a question about the surroundings or the result of a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`detail` says which condition decided, and what was seen. `error`: it could not be worked out.
+
+    `printed` is what a command or judge said, for the next attempt to hear.
+    """
+
+    result: bool
+    detail: str = ""
+    error: bool = False
+    printed: str = ""
