@@ -81,6 +81,8 @@ class Problems(OnwardError):
     code = "bad-workflow"
 
     def __init__(self, problems: list[Problem]) -> None:
+        self.document: object = None
+        """what could be read all the same (`onward.spec.document.Document`), for whoever looks for more mistakes"""
         self.problems = sorted(problems, key=lambda p: (p.place.file, p.place.line, p.place.column))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 

@@ -16,6 +16,8 @@ from onward.errors import OnwardError, Place, Problem, Problems
 from onward.model.nodes import Plan
 from onward.plan.inputs import resolve_variables
 from onward.plan.make import make_plan
+from onward.plan.partial import problems_of_meaning
+from onward.spec.document import Document
 from onward.spec.load import load
 from onward.spec.supported import unsupported
 from onward.spec.variables_file import read_variables
@@ -67,8 +69,11 @@ def check_file(file: str, given: dict[str, str], from_file: dict[str, str]) -> C
         found.problems = unsupported(document)
         found.plan, warnings = make_plan(document, given.keys() | from_file.keys())
         found.problems += warnings
-    except Problems as problems:
-        found.problems += problems.problems
+    except Problems as failure:
+        found.problems += failure.problems
+        if isinstance(failure.document, Document):
+            found.problems += problems_of_meaning(failure.document, failure.problems, given.keys() | from_file.keys())
+        found.problems.sort(key=lambda problem: (problem.place.line, problem.place.column))
         return found
     if given or from_file:
         _check_variables(found, found.plan, given, from_file)

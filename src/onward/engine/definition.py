@@ -8,6 +8,8 @@ from pathlib import Path
 from onward.errors import Problem, Problems
 from onward.model.nodes import Plan
 from onward.plan.make import make_plan
+from onward.plan.partial import problems_of_meaning
+from onward.spec.document import Document
 from onward.spec.load import load
 from onward.spec.supported import unsupported
 
@@ -23,7 +25,13 @@ class Loaded:
 
 def load_plan(path: Path, *, shown: str | None = None) -> Loaded:
     """Read, check and resolve a workflow file. Raises `Problems` with every mistake that was found."""
-    document = load(path, shown=shown)
+    try:
+        document = load(path, shown=shown)
+    except Problems as failure:
+        if isinstance(failure.document, Document):
+            more = problems_of_meaning(failure.document, failure.problems)
+            raise Problems([*failure.problems, *more]) from None
+        raise
     refused = unsupported(document)
     if refused:
         raise Problems(refused)

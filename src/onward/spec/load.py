@@ -31,7 +31,9 @@ def load(path: str | os.PathLike[str], *, shown: str | None = None) -> Document:
     with _no_collection():
         document = loader.load_main(name, shown or name)
     if document is None or any(not problem.warning for problem in loader.problems):
-        raise Problems([problem for problem in loader.problems if not problem.warning])
+        failure = Problems([problem for problem in loader.problems if not problem.warning])
+        failure.document = document
+        raise failure
     return document
 
 
