@@ -93,12 +93,12 @@ class ProgramRequest:
     """
 
     id: str
-    folder: Path
+    folder: str | Path
     argv: tuple[str, ...]
     env: Mapping[str, str]
-    cwd: Path
+    cwd: str | Path
     marker: str
-    stdin: Path | None = None
+    stdin: str | Path | None = None
     timeout_s: float | None = None
     idle_s: float | None = None
     kill_after_s: float = KILL_AFTER_S
@@ -109,7 +109,7 @@ class WorkerRequest:
     """A worker to open: `folder` is its own (made by the caller), `path` the workflow's folder, where modules are."""
 
     id: str
-    folder: Path
+    folder: str | Path
     path: Path
     env: Mapping[str, str]
 
@@ -123,10 +123,10 @@ class CallRequest:
     """
 
     id: str
-    folder: Path
+    folder: str | Path
     target: str
     arguments: Mapping[str, Any]
-    cwd: Path
+    cwd: str | Path
     env: Mapping[str, str] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
     timeout_s: float | None = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from onward import files
@@ -78,12 +77,12 @@ class Prepared:
             files.write_atomic(f"{self.folder}/{name}", data, durable=False)
         return ProgramRequest(
             id=self.marker,
-            folder=Path(self.folder),
+            folder=self.folder,
             argv=self.argv,
             env=self.env,
-            cwd=Path(self.cwd),
+            cwd=self.cwd,
             marker=self.marker,
-            stdin=None if self.stdin is None else Path(self.folder, self.stdin),
+            stdin=None if self.stdin is None else f"{self.folder}/{self.stdin}",
             timeout_s=self.node.timeout_s,
             idle_s=self.node.idle_s,
             kill_after_s=KILL_AFTER_S,
@@ -99,12 +98,12 @@ class Prepared:
             files.write_atomic(f"{self.folder}/{name}", data, durable=False)
         return CallRequest(
             id=self.marker,
-            folder=Path(self.folder),
+            folder=self.folder,
             target=call.target,
             arguments=self.arguments,
             env=self.env,
             unset=self.unset,
-            cwd=Path(self.cwd),
+            cwd=self.cwd,
             timeout_s=self.node.timeout_s,
             kill_after_s=KILL_AFTER_S,
         )

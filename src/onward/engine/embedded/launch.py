@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -392,6 +393,9 @@ def _drive(session: _Session) -> RunResult:
         driver.journal.flush()
         mirroring.begin(fresh=session.fresh)
         observer.started(state, session.folder.root)
+        # The plan and what was read stay: a collector that looks through them again and again costs a tenth.
+        gc.collect()
+        gc.freeze()
         asyncio.run(_until_over(driver, session))
         mirroring.close(state, session.journal)
         observer.ended(state)
