@@ -27,6 +27,7 @@ _TAKEN = struct.Struct("<Q")
 _TAKEN_AT = 8200
 
 NEVER = float("inf")
+NO_FILE = -1
 
 _AS_BYTES = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
 
@@ -49,7 +50,7 @@ class Call:
 
 
 class Slot:
-    """The page, from either side."""
+    """The page, from either side; without a file, one in which nothing ever happens."""
 
     __slots__ = ("_page",)
 

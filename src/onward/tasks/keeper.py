@@ -30,8 +30,9 @@ import _socket
 
 from onward.tasks import wire
 from onward.tasks.keeper_loop import READABLE, WRITABLE, Loop
-from onward.tasks.keeper_task import Task, allow_many_descriptors
+from onward.tasks.keeper_task import NO_LOCK, Task
 from onward.tasks.keeper_worker import Worker
+from onward.tasks.spawn import allow_many_descriptors
 
 TYPE_CHECKING = False  # importing `typing` would double the start of a keeper
 if TYPE_CHECKING:
@@ -78,9 +79,10 @@ class Keeper:
     def _obey(self, message: Message, descriptors: list[int]) -> None:
         match message["type"]:
             case "start":
-                self._add(Task(self._loop, message, descriptors[0], self._tell, self._forget), message)
+                (lock,) = descriptors or [NO_LOCK]
+                self._add(Task(self._loop, message, lock, self._tell, self._forget), message)
             case "worker":
-                lock, driver = descriptors
+                lock, driver = descriptors if len(descriptors) == 2 else (NO_LOCK, -1)
                 self._add(Worker(self._loop, message, lock, driver, self._tell, self._forget), message)
             case "stop":
                 task = self._tasks.get(message["id"])
@@ -90,7 +92,10 @@ class Keeper:
     def _add(self, task: Task, request: Message) -> None:
         self._tasks[task.id] = task
         try:
-            task.start(request)
+            if task.locked:
+                task.start(request)
+            else:
+                task.fail("it cannot be started: no descriptor was left to receive its lock with")
         except Exception as error:
             task.fail(f"it cannot be started: {type(error).__name__}: {error}")
             raise

@@ -9,19 +9,19 @@ record knows that nothing runs and that no end was recorded.
 
 from __future__ import annotations
 
-import errno
 import os
-import resource
 
 from onward.tasks import exit_record
 from onward.tasks.ending import Ending
 from onward.tasks.light_clock import monotonic, wall
 from onward.tasks.processes import start_time, this_boot
+from onward.tasks.spawn import CannotStart, open_input, spawn
 from onward.tasks.streams import FileSink, Stream
 
 TYPE_CHECKING = False  # importing `typing` would double the start of a keeper
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
+    from resource import struct_rusage
 
     from onward.tasks.exit_record import Record
     from onward.tasks.keeper_loop import Loop, Timer
@@ -31,18 +31,14 @@ if TYPE_CHECKING:
 NOTED_AFTER_S = 0.05
 RETRY_AFTER_S = 1.0
 NEVER = float("inf")
-
-_DESCRIPTOR_LIMITS = resource.getrlimit(resource.RLIMIT_NOFILE)
-
-
-class CannotStart(Exception):
-    """The program of a task cannot be started; the message is for the person who wrote the task."""
+NO_LOCK = -1
 
 
 class Task:
     """One program under the keeper.
 
-    `tell` takes a message to the driver; `over` is called when there is nothing more to do for it.
+    `lock` is the descriptor of its folder; `tell` takes a message to the driver; `over` is called when there is nothing
+    more to do for it.
     """
 
     def __init__(
@@ -64,7 +60,7 @@ class Task:
         self._pidfd = -1
         self._ended_by: str | None = None
         self._error: str | None = None
-        self._exit: tuple[int, resource.struct_rusage] | None = None  # wait status, usage
+        self._exit: tuple[int, struct_rusage] | None = None  # wait status, usage
         self._duration_s = 0.0
         self._ending: Ending | None = None
         self._ending_step_at = NEVER
@@ -72,6 +68,11 @@ class Task:
         self._told: Record | None = None
         self._settling = False
         self._settled = False
+        self._said_blocked = False
+
+    @property
+    def locked(self) -> bool:
+        return self._lock != NO_LOCK
 
     @property
     def running(self) -> bool:
@@ -95,16 +96,19 @@ class Task:
     def fail(self, error: str) -> None:
         """Ends it where nothing foreseen did, so that it is told and its lock let go."""
         self._error = error
-        if self.pid and self._exit is None:
-            self.end("failure", 0.0)
-        else:
+        if self.pid == 0:
             self._settle()
+            return
+        os.killpg(self.pid, 9)
+        _, status, usage = os.wait4(self.pid, 0)
+        self._exit = status, usage
+        self._after_exit()
 
     def _launch(self, request: Message) -> int:
         """Starts the program; its descriptors 0, 1, 2… are those of the list, and it has no others."""
         for_it: list[int] = []
         try:
-            for_it.append(_open_input(request["stdin"]))
+            for_it.append(open_input(request["stdin"]))
             for_it.append(self._open_stream("out"))
             for_it.append(self._open_stream("err"))
             for_it.extend(self._further_descriptors())
@@ -127,7 +131,7 @@ class Task:
         self.streams.append(Stream(self._loop, self, ours, FileSink(self.folder, name)))
         return theirs
 
-    def _further_descriptors(self) -> Sequence[int]:
+    def _further_descriptors(self) -> Iterable[int]:
         return ()
 
     # -- while it runs
@@ -219,7 +223,7 @@ class Task:
             return  # the run was removed
         except OSError as error:
             self._note_at = now + RETRY_AFTER_S
-            self._blocked(error)
+            self._say_blocked(error)
 
     # -- its end
 
@@ -264,7 +268,8 @@ class Task:
             self._hold_back(error)
             return
         self._settled = True
-        os.close(self._lock)
+        if self.locked:
+            os.close(self._lock)
         if self._timer is not None:
             self._loop.cancel(self._timer)
         self._part()
@@ -307,11 +312,14 @@ class Task:
     def _hold_back(self, error: OSError) -> None:
         """Nothing is lost and nobody is told of an end that is not recorded: it is tried again until there is room."""
         self._retry_at = self._loop.now + RETRY_AFTER_S
-        self._blocked(error)
+        self._say_blocked(error)
         self._arm()
 
-    def _blocked(self, error: OSError) -> None:
-        self._tell({"type": "blocked", "id": self.id, "error": error.strerror or str(error)})
+    def _say_blocked(self, error: OSError) -> None:
+        """Once: the driver stops then, and hears no more of it."""
+        if not self._said_blocked:
+            self._said_blocked = True
+            self._tell({"type": "blocked", "id": self.id, "error": error.strerror or str(error)})
 
     def _try_again(self) -> None:
         self._retry_at = NEVER
@@ -324,79 +332,6 @@ class Task:
     def _close_streams(self) -> None:
         for stream in self.streams:
             stream.close()
-
-
-def spawn(argv: Sequence[str], env: dict[str, str], cwd: str, descriptors: Sequence[int]) -> int:
-    """Starts a program in a session of its own, with default signals, and these descriptors as its 0, 1, 2…
-
-    Raises `CannotStart`.
-    """
-    try:
-        os.chdir(cwd)
-    except OSError as error:
-        raise CannotStart(f"its working folder {cwd} cannot be entered: {error.strerror}") from None
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTOR_LIMITS)
-        return os.posix_spawn(
-            _program(argv, env),
-            tuple(argv),
-            env,
-            file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate(descriptors)],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_IGNORED_SIGNALS,
-        )
-    except (OSError, ValueError) as error:
-        raise CannotStart(_why_not(argv, error)) from None
-    finally:
-        allow_many_descriptors()
-        os.chdir("/")
-
-
-def _ignored_signals() -> list[int]:
-    """What Python ignores, and what whoever started the driver (`nohup`, a script with `&`) made it ignore."""
-    with open("/proc/self/status", "rb") as file:
-        mask = next(int(line.split()[1], 16) for line in file if line.startswith(b"SigIgn"))
-    return [number for number in range(1, 32) if mask >> (number - 1) & 1]
-
-
-_IGNORED_SIGNALS = _ignored_signals()
-
-
-def allow_many_descriptors() -> None:
-    """The keeper needs several for every task; its tasks keep the limit that the driver had."""
-    hard = _DESCRIPTOR_LIMITS[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _program(argv: Sequence[str], env: dict[str, str]) -> str:
-    """The file to execute, looked for in the PATH of the task, which need not be ours."""
-    if not argv or not argv[0]:
-        raise CannotStart("there is no program to start: its command is empty")
-    if "/" in argv[0]:
-        return argv[0]
-    for folder in env.get("PATH", os.defpath).split(":"):
-        path = f"{folder or '.'}/{argv[0]}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path):
-            return path
-    raise CannotStart(f"the program `{argv[0]}` is not found in PATH")
-
-
-def _why_not(argv: Sequence[str], error: OSError | ValueError) -> str:
-    if isinstance(error, ValueError):
-        return f"`{argv[0]}` cannot be started with these arguments and this environment: {error}"
-    if error.errno == errno.E2BIG:
-        return f"`{argv[0]}` cannot be started: its arguments and environment are larger than the system allows"
-    if error.errno == errno.ENOENT and os.path.exists(argv[0]):
-        return f"`{argv[0]}` cannot be started: the interpreter that its first line names does not exist"
-    return f"`{argv[0]}` cannot be started: {error.strerror}"
-
-
-def _open_input(path: str | None) -> int:
-    try:
-        return os.open(path or os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise CannotStart(f"its standard input {path} cannot be read: {error.strerror}") from None
 
 
 def _meaning(status: int) -> tuple[int | None, str | None]:
@@ -414,7 +349,7 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _usage(usage: resource.struct_rusage) -> tuple[float, float, int]:
+def _usage(usage: struct_rusage) -> tuple[float, float, int]:
     return usage.ru_utime, usage.ru_stime, usage.ru_maxrss
 
 

@@ -12,7 +12,7 @@ import _socket
 import os
 
 from onward.tasks import exit_record
-from onward.tasks.call_slot import NEVER, Slot
+from onward.tasks.call_slot import NEVER, NO_FILE, Slot
 from onward.tasks.ending import Ending
 from onward.tasks.keeper_loop import READABLE
 from onward.tasks.keeper_task import Task
@@ -23,7 +23,7 @@ from onward.tasks.worker_talk import ANSWER, LOOK_AT_DEADLINE, SWEEP, TAKE_OUTPU
 
 TYPE_CHECKING = False  # importing `typing` would double the start of a keeper
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from onward.tasks.call_slot import Call
     from onward.tasks.exit_record import Record
@@ -45,19 +45,23 @@ class Worker(Task):
     ) -> None:
         super().__init__(loop, request, lock, tell, over)
         self._driver = driver
-        self._mine, self._talk = pair()
-        self._slot_file = Slot.make()
-        self._slot = Slot(self._slot_file)
+        self._mine: _socket.socket | None = None
+        self._slot = Slot(NO_FILE)
         self._call_number = 0  # whose sinks the streams have; 0 is the worker's own
         self._cleaning: Ending | None = None
         self._cleaning_step_at = NEVER
         self._answer_wanted = False
         self._died_in: tuple[str, Record] | None = None
         self._death_recorded = False
-        loop.watch(self._mine.fileno(), self._hear)
 
-    def _further_descriptors(self) -> Sequence[int]:
-        return self._driver, self._talk.detach(), self._slot_file
+    def _further_descriptors(self) -> Iterable[int]:
+        yield self._driver
+        self._mine, theirs = pair()
+        yield theirs.detach()
+        slot_file = Slot.make()
+        self._slot = Slot(slot_file)
+        yield slot_file
+        self._loop.watch(self._mine.fileno(), self._hear)
 
     # -- output
 
@@ -83,7 +87,13 @@ class Worker(Task):
     # -- what the worker asks for
 
     def _hear(self, events: int) -> None:
-        said = self._mine.recv(16, _socket.MSG_DONTWAIT) if events & READABLE else b""
+        assert self._mine is not None
+        try:
+            said = self._mine.recv(16, _socket.MSG_DONTWAIT) if events & READABLE else b""
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            said = b""
         if said == LOOK_AT_DEADLINE:
             self._arm()
         elif said == TAKE_OUTPUT:
@@ -105,6 +115,7 @@ class Worker(Task):
         self._answer_wanted = False
         call = self._slot.current()
         sizes = self._sizes(call) if call is not None else (0, 0)
+        assert self._mine is not None
         try:
             self._mine.send(ANSWER.pack(*sizes, survivors), _socket.MSG_DONTWAIT | _socket.MSG_NOSIGNAL)
         except (BrokenPipeError, ConnectionResetError):
@@ -175,7 +186,8 @@ class Worker(Task):
         if call is not None:
             self._died_in = call.id, self._end_of(call, record)
         self._tell({"type": "worker_ended", "id": self.id, "record": record, "call": self._died_in})
-        self._loop.release(self._mine.detach())
+        if self._mine is not None:
+            self._loop.release(self._mine.detach())
 
     def _record(self, record: Record) -> None:
         if self._died_in is not None and not self._death_recorded:
