@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from onward.model.events import GateOpen
 from onward.model.nodes import Plan
-from onward.state.instance import NO_OUTPUTS, Instance, Role, Stage
+from onward.state.instance import NO_OUTPUTS, Asked, Instance
 from onward.state.run_state import Pausing, RunFacts, RunState
 
 FORMAT = 1
@@ -42,6 +42,7 @@ class _ToWrite(Cached):
 _KEPT = Instance.__struct_fields__[: Instance.__struct_fields__.index("variables") + 1]
 _row = attrgetter(*_KEPT)
 _DIGEST = _KEPT.index("digest")
+_STAGE = _KEPT.index("stage")
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Cached)
 
@@ -51,6 +52,7 @@ def encode_state(state: RunState) -> bytes:
     rows = []
     for instance in state.instances.values():
         row = list(_row(instance))
+        row[_STAGE] = instance.noted
         if instance.node is not None and instance.digest == instance.node.digest:
             row[_DIGEST] = _OF_THE_PLAN
         rows.append(row)
@@ -92,8 +94,8 @@ def _attach(state: RunState, instance: Instance) -> None:
     else:
         instance.node = state.root.node
         state.root = instance
-    if instance.role is Role.SECTION:
-        instance.stage = Stage.NEW  # events say nothing of sections: how far one has come follows from its steps
+    instance.noted = instance.stage
+    instance.asked &= ~Asked.CUT
     if instance.digest == _OF_THE_PLAN:
         instance.digest = instance.node.digest if instance.node is not None else ""
     if not instance.outputs:

@@ -228,7 +228,8 @@ def _workflow_end(state: RunState, event: ev.WorkflowEnd) -> None:
     facts = state.facts
     _close_span(state)
     facts.end, facts.end_reason, facts.ended_at = event.status, event.reason, facts.last_at
-    state.root.stage, state.root.status, state.root.reason = Stage.ENDED, event.status, event.reason
+    state.root.stage = state.root.noted = Stage.ENDED
+    state.root.status, state.root.reason = event.status, event.reason
     state.root.outputs = event.outputs
     state.frontier.pop("", None)
 
@@ -252,8 +253,7 @@ def _node_start(state: RunState, event: ev.NodeStart) -> None:
     if instance.started_at is None:
         instance.started_at = state.facts.last_at
     watch_deadline(state, instance, state.active_s(state.facts.last_at))
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _node_end(state: RunState, event: ev.NodeEnd) -> None:
@@ -270,8 +270,7 @@ def _node_end(state: RunState, event: ev.NodeEnd) -> None:
     if event.inputs_sha256 is not None:
         instance.inputs = event.inputs_sha256
     state.stops.pop(event.path, None)
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _attempt_start(state: RunState, event: ev.AttemptStart) -> None:
@@ -284,6 +283,7 @@ def _attempt_start(state: RunState, event: ev.AttemptStart) -> None:
     instance.used += 1
     instance.digest, instance.inputs = event.definition_sha256, event.inputs_sha256
     instance.session = event.session or instance.session
+    instance.noted = instance.stage
     instance.outcome = instance.until = instance.exit = instance.signal = None
     if instance.started_at is None:
         instance.started_at = state.facts.last_at
@@ -316,8 +316,7 @@ def _attempt_end(state: RunState, event: ev.AttemptEnd) -> None:
             _attempt_failed(instance, event.outcome, final=event.final)
     if instance.ending is not None:
         _end_attempt_of_cancelled(instance)
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _interrupted(state: RunState, instance: Instance) -> None:
@@ -363,16 +362,14 @@ def _validation(state: RunState, event: ev.Validation) -> None:
     else:
         instance.reason = f"validator {failed[0].index + 1} did not pass: {failed[0].detail}".rstrip(": ")
         _attempt_failed(instance, Outcome.INVALID, final=False)
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _retry_wait(state: RunState, event: ev.RetryWait) -> None:
     instance = _touched(state, event.path)
     instance.stage, instance.status = Stage.WAITING, Status.WAITING
     instance.until = event.until.timestamp()
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 # --- conditions -----------------------------------------------------------------------------------------------
@@ -391,8 +388,7 @@ def _condition_asked(state: RunState, event: ev.ConditionAsked) -> None:
         _break(instance, event.detail)
     else:
         _answer(instance, event)
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _is_late(instance: Instance, *, gathering: bool = False) -> bool:
@@ -445,8 +441,7 @@ def _round_condition(state: RunState, event: ev.ConditionAsked) -> None:
 def _loop_items(state: RunState, event: ev.LoopItems) -> None:
     instance = _touched(state, event.path)
     instance.items = [(item.key, item.value) for item in event.items]
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _loop_delay(state: RunState, event: ev.LoopDelay) -> None:
@@ -465,8 +460,7 @@ def _gate_open(state: RunState, event: ev.GateOpen) -> None:
     instance.stage, instance.status = Stage.GATE, Status.WAITING
     if instance.started_at is None:
         instance.started_at = state.facts.last_at
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _gate_decision(state: RunState, event: ev.GateDecision) -> None:
@@ -482,8 +476,7 @@ def _gate_decision(state: RunState, event: ev.GateDecision) -> None:
             _decide_interruption(instance, event.choice)
         case _:
             _decide_approval(instance, event)
-    if state.live:
-        progress(state, instance)
+    _move_on(state, instance)
 
 
 def _decide_approval(instance: Instance, event: ev.GateDecision) -> None:
@@ -541,10 +534,16 @@ def _override(state: RunState, event: ev.Override) -> None:
             instance.status = Status.SKIPPED if event.action == "skip" else Status.SUCCEEDED
             instance.reason = event.reason
             instance.ended_at, instance.ended_seq = state.facts.last_at, event.seq
-            if state.live:
-                progress(state, instance)
+            _move_on(state, instance)
         case _:
             instance.items = None
+
+
+def _move_on(state: RunState, instance: Instance) -> None:
+    """What an event said is noted; in a living state it moves what depends on it."""
+    instance.noted = instance.stage
+    if state.live:
+        progress(state, instance)
 
 
 def _touched(state: RunState, path: str) -> Instance:

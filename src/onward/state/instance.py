@@ -95,10 +95,11 @@ class Asked(IntFlag):
 class Instance(Struct, array_like=True, eq=False, kw_only=False):
     """Mutable inside the state, so that one event costs O(1); never handed out for writing.
 
-    The fields up to `variables` are what events recorded, and what the state cache keeps, in this order; the rest is
-    worked out again by `settle`. `used` counts attempts against the retry budget, `attempt` all attempts. Times are
-    seconds since the epoch. `position` is the place of an iteration among the items of its loop, from 0. `open` are
-    the children that were reached and have not ended, in that order. `result` and `reason` say how the node will end.
+    The fields up to `variables` are what events recorded, and what the state cache keeps, in this order (of `stage` it
+    keeps `noted`, the stage that the last event left); the rest is worked out again by `settle`. `used` counts
+    attempts against the retry budget, `attempt` all attempts. Times are seconds since the epoch. `position` is the
+    place of an iteration among the items of its loop, from 0. `open` are the children that were reached and have not
+    ended, in that order. `result` and `reason` say how the node will end.
     """
 
     path: str
@@ -125,6 +126,7 @@ class Instance(Struct, array_like=True, eq=False, kw_only=False):
     artifacts: tuple[Artifact, ...] = ()
     items: list[tuple[str, Value | None]] | None = None
     variables: dict[str, str] | None = None
+    noted: Stage = Stage.NEW
     node: Node | None = None
     parent: Instance | None = None
     role: Role = Role.NODE

@@ -17,7 +17,8 @@ def reset(state: RunState, instance: Instance) -> None:
         state.done_leaves -= 1
     state.gates.pop(instance.path, None)
     state.frontier.pop(instance.path, None)
-    instance.stage, instance.status = Stage.NEW, Status.PENDING
+    instance.stage = instance.noted = Stage.NEW
+    instance.status = Status.PENDING
     instance.asked &= Asked.SKIP_IF | Asked.UNTIL_FALSE | Asked.UNTIL_TRUE | Asked.WHILE | Asked.DELAY
     instance.used = instance.cursor = 0
     instance.open = None
