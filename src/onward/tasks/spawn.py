@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # importing `typing` would double the start of a keeper
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_OF_THE_C_LIBRARY = (32, 33)
 _DESCRIPTOR_LIMITS = resource.getrlimit(resource.RLIMIT_NOFILE)
 
 
@@ -48,7 +49,7 @@ def _ignored_signals() -> list[int]:
     """What Python ignores, and what whoever started the driver (`nohup`, a script with `&`) made it ignore."""
     with open("/proc/self/status", "rb") as file:
         mask = next(int(line.split()[1], 16) for line in file if line.startswith(b"SigIgn"))
-    return [number for number in range(1, 32) if mask >> (number - 1) & 1]
+    return [number for number in range(1, 65) if mask >> (number - 1) & 1 and number not in _OF_THE_C_LIBRARY]
 
 
 _IGNORED_SIGNALS = _ignored_signals()
