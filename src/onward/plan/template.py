@@ -25,14 +25,14 @@ _WS = r"[ \t\r\n]*+"
 # Combining marks are no word characters for `re`, yet letters may be written with them.
 _NAME = r"[^\W_][\w\u0300-\u036f-]*+"
 _STEP = r"\w[\w\u0300-\u036f-]*+"
-_STRING = r'"(?:[^"\\]|\\["\\/bfnrt])*+"'
+_STRING = r'"(?:[^"\\]|\\["\\/bfnrt])*"'
 _FILTER = rf"{_WS}\|{_WS}(?:(?:json|path|fence)(?![\w-])|default{_WS}{_STRING})"
 _HEAD = rf"(?:{_NAME}|\[{_STRING}\])"
 
 _FITTING = re.compile(
     rf"\{{\{{{_WS}"
     rf"(?:(?P<literal>{_STRING})"
-    rf"|(?P<source>(?P<head>{_HEAD})(?P<steps>(?:\.{_STEP}|\[\d++\]|\[{_STRING}\])*+)(?P<filters>(?:{_FILTER})*+)))"
+    rf"|(?P<source>(?P<head>{_HEAD})(?P<steps>(?:\.{_STEP}|\[\d++\]|\[{_STRING}\])*)(?P<filters>(?:{_FILTER})*)))"
     rf"{_WS}\}}\}}"
 )
 _NEAR = re.compile(rf"\{{\{{{_WS}(?P<source>(?P<head>{_HEAD})[^{{}}]*)\}}\}}")
