@@ -162,7 +162,8 @@ def keeping(folder: Path) -> Iterator[Kept]:
 
 
 def _kill(processes: Any) -> bool:
-    return any([send(process, signal.SIGKILL) for process in processes])
+    killed = [send(process, signal.SIGKILL) for process in processes]
+    return any(killed)
 
 
 def receive_call(worker: WorkerLink) -> CallEnded | None:
@@ -217,7 +218,9 @@ sys.stdin.read()
 
 
 @contextmanager
-def a_driver(folder: Path, script: str, *more: str, program: str = DRIVER) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def a_driver(
+    folder: Path, script: str, *more: str, program: str = DRIVER
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A driver process of its own, which hands one script over and then waits to be killed; with its keeper's id."""
     folder.mkdir(0o700, parents=True, exist_ok=True)
     id = f"{uuid4().hex[:12]}.1"

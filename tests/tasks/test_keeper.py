@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tasks.kept import Kept, alive, content, free, keeping, wait_until
 
 from onward.tasks.attempt_folder import attempt_is_held, lock_attempt, read_exit, read_process
 from onward.tasks.keeper_link import Blocked, Exited, KeeperLost, ProgramRequest, Started
 from onward.tasks.processes import Snapshot, this_boot
+from tasks.kept import Kept, alive, content, free, keeping, wait_until
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_times_and_usage_are_recorded(kept: Kept) -> None:
         (("/",), {}, "`/` cannot be started: Permission denied"),
         (("true",), {"cwd": Path("/no/such/folder")}, "its working folder /no/such/folder cannot be entered: No such"),
         (("true",), {"stdin": Path("/no/such/file")}, "its standard input /no/such/file cannot be read: No such file"),
-        (("true", "x\0y"), {}, "`true` cannot be started with these arguments and this environment: embedded null byte"),
+        (("true", "x\0y"), {}, "`true` cannot be started with these arguments and this environment: embedded"),
         (("true", "x" * 200_000), {}, "`true` cannot be started: its arguments and environment are larger than the"),
         ((), {}, "its command is empty"),
     ],

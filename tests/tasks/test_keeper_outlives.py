@@ -7,11 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from tasks.kept import DRIVER, a_driver, alive, content, free, wait_until
 
 from onward.tasks.attempt_folder import attempt_is_held, read_exit, read_process
 from onward.tasks.keeper_link import end_process_tree
 from onward.tasks.processes import marked
+from tasks.kept import DRIVER, a_driver, alive, content, free, wait_until
 
 pytestmark = pytest.mark.crash
 

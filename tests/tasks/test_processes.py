@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
-from tasks.kept import wait_until
 
 from onward.tasks.ending import Ending, end_process_tree
 from onward.tasks.light_clock import monotonic
@@ -28,6 +27,9 @@ from onward.tasks.processes import (
     start_time,
     this_boot,
 )
+from tasks.kept import wait_until
+
+FOR_EVER = "while :; do sleep 0.05; done"
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_the_marker_finds_processes_in_sessions_of_their_own() -> None:
 def test_a_tree_is_ended_though_it_ignores_term() -> None:
     marker = uuid4().hex
     shell = subprocess.Popen(
-        ["/bin/sh", "-c", "trap '' TERM; setsid sh -c 'while :; do sleep 0.05; done' & echo; while :; do sleep 0.05; done"],
+        ["/bin/sh", "-c", f"trap '' TERM; setsid sh -c '{FOR_EVER}' & echo; {FOR_EVER}"],
         env={**os.environ, "ONWARD_ATTEMPT_ID": marker},
         stdout=subprocess.PIPE,
         start_new_session=True,

@@ -175,16 +175,17 @@ def read_result(folder: Path | str) -> str:
 
 
 def _recorded_call(worker: Path, id: str) -> Exit | None:
+    """The first record wins: a worker that died after it had recorded the end may have a second one from its keeper."""
     start = b'\n{"id": ' + quoted(id).encode() + b","
-    for name in (CALLS_FILE, EARLIER_CALLS_FILE):
+    for name in (EARLIER_CALLS_FILE, CALLS_FILE):
         text = _read(worker / name)
-        at = text.rfind(start)
+        at = text.find(start)
         while at >= 0:
             end = text.find(b"\n", at + 1)
             recorded = _as_exit(text[at + 1 : end if end >= 0 else len(text)])
             if recorded is not None:
                 return recorded
-            at = text.rfind(start, 0, at)
+            at = text.find(start, at + 1)
     return None
 
 

@@ -161,7 +161,7 @@ class Exited:
 
 
 class CallEnded(NamedTuple):
-    """The call has ended, and the worker's log says so. `retired`: the worker takes no more calls, open another."""
+    """The call has ended; the worker's log says so too in a moment. `retired`: it takes no more calls, open another."""
 
     id: str
     exit: Exit

@@ -1,7 +1,7 @@
 """A request to run a program → its output in files, its limits kept, the record of its end.
 
-The life of a task: `start` → output and deadlines → `_exited` → (`Ending`, unless it succeeded) → `_settle`, where the
-driver is told and the end recorded.
+The life of a task: `start` → output and deadlines → `_exited` → (`Ending`, unless it succeeded) → `_settle`, where its
+end is recorded and the driver told.
 
 The lock of the attempt is held from before the start until after the record, so that whoever finds it free and no
 record knows that nothing runs and that no end was recorded.
@@ -65,7 +65,7 @@ class Task:
         self._ending: Ending | None = None
         self._ending_step_at = NEVER
         self._retry_at = NEVER
-        self._told: Record | None = None
+        self._last: Record | None = None  # the record of its end, even while it cannot be written
         self._settling = False
         self._settled = False
         self._said_blocked = False
@@ -247,21 +247,16 @@ class Task:
         return self._exit is not None and self._exit[0] != 0
 
     def _settle(self) -> None:
-        """Keeps the rest of the output, tells the driver, records the end, and lets go of the lock.
-
-        Told first, so that the driver writes its journal at the same time; it does not rest on the record, which is
-        for a driver that was not told.
-        """
+        """Keeps the rest of the output, records the end, lets go of the lock, and tells: in this order."""
         self._settling = True
         self._retry_at = NEVER
         try:
-            if self._told is None:
-                for stream in self.streams:
-                    stream.drain()
-                    stream.sink.finish()
-                self._told = self._ended()
-                self._tell_end(self._told)
-            self._record(self._told)
+            for stream in self.streams:
+                stream.drain()
+                stream.sink.finish()
+            if self._last is None:
+                self._last = self._ended()
+            self._record(self._last)
         except FileNotFoundError:
             pass  # the run was removed: nobody will look for a record
         except OSError as error:
@@ -272,6 +267,7 @@ class Task:
             os.close(self._lock)
         if self._timer is not None:
             self._loop.cancel(self._timer)
+        self._tell_end(self._last or self._ended())
         self._part()
 
     def _record(self, record: Record) -> None:

@@ -52,7 +52,6 @@ class Worker(Task):
         self._cleaning_step_at = NEVER
         self._answer_wanted = False
         self._died_in: tuple[str, Record] | None = None
-        self._death_recorded = False
 
     def _further_descriptors(self) -> Iterable[int]:
         yield self._driver
@@ -181,19 +180,18 @@ class Worker(Task):
         """Between calls there is nothing to sweep but what successful calls left on purpose."""
         return self._slot.current() is not None
 
-    def _tell_end(self, record: Record) -> None:
+    def _record(self, record: Record) -> None:
         call = self._slot.current()
-        if call is not None:
-            self._died_in = call.id, self._end_of(call, record)
+        if call is not None and self._died_in is None:
+            end = self._end_of(call, record)
+            self._append(call.id, end)
+            self._died_in = call.id, end
+        super()._record(record)
+
+    def _tell_end(self, record: Record) -> None:
         self._tell({"type": "worker_ended", "id": self.id, "record": record, "call": self._died_in})
         if self._mine is not None:
             self._loop.release(self._mine.detach())
-
-    def _record(self, record: Record) -> None:
-        if self._died_in is not None and not self._death_recorded:
-            self._append(*self._died_in)
-            self._death_recorded = True
-        super()._record(record)
 
     def _end_of(self, call: Call, record: Record) -> Record:
         """The worker's own end is that of the call in flight, and never a success."""

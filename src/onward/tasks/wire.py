@@ -81,8 +81,11 @@ def out_of_a_file(file: int) -> Any:
 
 
 def _send(end: _socket.socket, body: bytes, descriptors: Sequence[int], flags: int) -> None:
-    ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
-    end.sendmsg([body], ancillary, flags | _socket.MSG_NOSIGNAL)
+    if descriptors:
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", descriptors))
+        end.sendmsg([body], [rights], flags | _socket.MSG_NOSIGNAL)
+    else:
+        end.send(body, flags | _socket.MSG_NOSIGNAL)
 
 
 def _descriptors(ancillary: Sequence[tuple[int, int, bytes]]) -> list[int]:

@@ -5,8 +5,8 @@ the keeper, 5 a `call_slot`. What a call may rely on: its own environment and wo
 files however it was printed, nothing running that an earlier call left behind, and modules of the workflow's folder as
 they are now. What it shares with earlier calls: imported modules and what they hold.
 
-The end of a call is one line of `calls.jsonl` in the worker's folder, written before the driver is told: a folder and
-a file for each call would cost more than all the rest. The worker's lock, held by the keeper, says whether a call that
+The end of a call is one line of `calls.jsonl` in the worker's folder, for a driver that comes later: a folder and a
+file for each call would cost more than all the rest. The worker's lock, held by the keeper, says whether a call that
 has no line there may still be in flight.
 """
 
@@ -276,7 +276,10 @@ class Code:
         return found  # type: ignore[no-any-return]
 
     def changed(self) -> bool:
-        return any(_version(file) != version for file, version in self._versions.items())
+        for file, version in self._versions.items():
+            if _version(file) != version:
+                return True
+        return False
 
     def _note(self) -> None:
         if len(sys.modules) == self._modules:
