@@ -7,7 +7,8 @@ gone through line by line:
   reading goes on after it. So is a whole last line: it may have been acted upon.
 - The *torn tail* is what a write that was cut off leaves: a last line without its newline, or zeros where pages of
   the last batch never reached the disk. Nobody was told of those events.
-- Lines of an older epoch after a newer one come from a driver that was taken over: they are left out.
+- Lines of an older epoch after a newer one that go on where that epoch ended come from a driver that was taken over:
+  they are left out.
 """
 
 from __future__ import annotations
@@ -76,6 +77,9 @@ class Reading:
         self._seq = after.seq
         self._chain = after.chain.encode()
         self._epoch = after.epoch
+        self._first_epoch = after.epoch
+        self._ends: dict[int, bytes] = {}
+        """the chain of the last line of each epoch that a newer one has followed"""
         self._version = after.version
         self._lost = 0
         self._proven: int | None = None
@@ -154,10 +158,11 @@ class Reading:
         fits = self._chain_fits(lines) if self._check_chain else self._numbers_fit(events)
         if not fits:
             return None
+        if events[-1].epoch != self._epoch:
+            self._note_epochs(events, lines)
         self._offset += len(whole) + 1
         self._line += len(lines)
         self._seq = events[-1].seq
-        self._epoch = events[-1].epoch
         self._chain = chain_of(lines[-1])
         self._lost = 0
         return events
@@ -180,6 +185,18 @@ class Reading:
             epoch = event.epoch
         return True
 
+    def _note_epochs(self, events: list[AnyEvent], lines: list[bytes]) -> None:
+        chain = self._chain
+        for event, line in zip(events, lines, strict=True):
+            self._note_epoch(event.epoch, chain)
+            chain = chain_of(line)
+
+    def _note_epoch(self, epoch: int, chain: bytes) -> None:
+        """`chain`: that of the line before the first one of this epoch."""
+        if epoch > self._epoch:
+            self._ends[self._epoch] = chain
+            self._epoch = epoch
+
     def _one_by_one(self, whole: bytes) -> list[AnyEvent]:
         events = []
         for line in whole.split(b"\n"):
@@ -196,7 +213,7 @@ class Reading:
         if envelope is not None and envelope.version > upgrade.VERSION:
             text = f"has version {envelope.version} of the journal; this program knows up to {upgrade.VERSION}"
             self._add(FindingKind.NEWER_VERSION, line, text)
-        if envelope is not None and envelope.type != "workflow_start":
+        if envelope is not None and (envelope.type != "workflow_start" or envelope.seq != 1):
             self._add(FindingKind.UNREADABLE_HEAD, line, "is not the start of a run")
         self._version = upgrade.VERSION if envelope is None else envelope.version
         event = self._step(line)
@@ -212,7 +229,7 @@ class Reading:
             self._unreadable(line, problem)
             return None
         fits = is_linked(line, self._chain) if self._check_chain else envelope.seq == self._seq + 1
-        if not fits and envelope.epoch < self._epoch:
+        if not fits and envelope.epoch < self._epoch and self._is_stale(line, envelope.epoch):
             self._stale(line)
             return None
         if not fits and not self._may_follow(envelope.seq):
@@ -244,10 +261,19 @@ class Reading:
         # After damage nothing proves where a line belongs: that it is a later one is all that can be asked.
         return seq > self._seq if self._lost else seq > self._seq + 1
 
+    def _is_stale(self, line: bytes, epoch: int) -> bool:
+        """Whether the line goes on where its epoch had ended (before this reading began, that cannot be seen)."""
+        if epoch < self._first_epoch or not self._check_chain:
+            return True
+        fits = epoch in self._ends and is_linked(line, self._ends[epoch])
+        if fits:
+            self._ends[epoch] = chain_of(line)
+        return fits
+
     def _accept(self, line: bytes, seq: int, epoch: int) -> None:
         self._pass_over(line)
+        self._note_epoch(epoch, self._chain)
         self._seq, self._lost = seq, 0
-        self._epoch = max(self._epoch, epoch)
         self._chain = chain_of(line)
 
     def _pass_over(self, line: bytes) -> None:
