@@ -116,7 +116,7 @@ def test_a_program_is_looked_for_in_the_path_of_its_task(kept: Kept) -> None:
 def test_many_tasks_side_by_side_each_keep_their_own_end_and_output(kept: Kept) -> None:
     ids = {kept.sh(f"echo {number}; exit {number % 7}"): number for number in range(60)}
     for id, number in ids.items():
-        assert kept.exit(id).code == number % 7
+        assert (kept.exit(id).code, kept.exit(id).left_behind) == (number % 7, 0)
         assert kept.out(id) == f"{number}\n".encode()
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 READABLE = select.EPOLLIN
 WRITABLE = select.EPOLLOUT
+HUNG_UP = select.EPOLLHUP
 
 _SNAPSHOT_GOOD_FOR_S = 0.004  # many endings at once share one reading of /proc
 _CANCELLED_AT_MOST = 256

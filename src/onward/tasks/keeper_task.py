@@ -253,7 +253,6 @@ class Task:
         try:
             for stream in self.streams:
                 stream.drain()
-                stream.sink.finish()
             if self._last is None:
                 self._last = self._ended()
             self._record(self._last)

@@ -107,7 +107,6 @@ class Worker(Task):
         try:
             for stream in self.streams:
                 stream.drain()
-                stream.sink.finish()
         except OSError as error:
             self._hold_back(error)
             return

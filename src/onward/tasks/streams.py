@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import sys
 import termios
 
-from onward.tasks.keeper_loop import READABLE
+from onward.tasks.keeper_loop import HUNG_UP
 
 TYPE_CHECKING = False  # importing `typing` would double the start of a keeper
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ class FileSink:
         return file
 
 
+def _hung_up(pipe: int) -> bool:
+    """Whether nobody can write to it any more. What is in it then stays there, and is the last."""
+    asked = select.poll()
+    asked.register(pipe, 0)
+    return bool(asked.poll(0))
+
+
 def waiting_bytes(pipe: int) -> int:
     """How much is in a pipe, asked at either end."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"), sys.byteorder)
@@ -120,11 +128,17 @@ class Stream:
 
         Raises `OSError` when it cannot be kept.
         """
-        left = waiting_bytes(self._pipe) if self.open else 0
+        if not self.open:
+            return
+        at_its_end = _hung_up(self._pipe)  # asked first: what is in the pipe then is all there will be
+        left = waiting_bytes(self._pipe)
         if left:
             self._owner.output_comes()
         while left > 0:
             left -= self.sink.take(self._pipe, left)
+        self.sink.finish()
+        if at_its_end:
+            self.close()
 
     def resume(self) -> None:
         """Tries again after `output_is_stuck`."""
@@ -140,13 +154,12 @@ class Stream:
             self._owner.output_ends()
 
     def _ready(self, events: int) -> None:
-        if not events & READABLE:  # nobody can write any more, and nothing is left to read
-            self.close()
-            return
-        self._owner.output_comes()
         try:
-            if self.sink.take(self._pipe, MOST_BYTES) == 0:
-                self.close()
+            if events & HUNG_UP:
+                self.drain()
+            else:
+                self._owner.output_comes()
+                self.sink.take(self._pipe, MOST_BYTES)
         except BlockingIOError:
             return
         except OSError as error:

@@ -276,10 +276,7 @@ class Code:
         return found  # type: ignore[no-any-return]
 
     def changed(self) -> bool:
-        for file, version in self._versions.items():
-            if _version(file) != version:
-                return True
-        return False
+        return any(_version(file) != version for file, version in self._versions.items())
 
     def _note(self) -> None:
         if len(sys.modules) == self._modules:
