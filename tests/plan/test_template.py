@@ -8,8 +8,40 @@ from onward.model.values import Filter
 from onward.plan.template import Reference, Step, literal, scan, scan_name
 
 PIECES = st.sampled_from(
-    ["{{", "}}", "{", "}", "a", "fetch", ".", "text", "[", "]", '"', "\\", "|", "json", "default", "fence", "path"]
-    + [" ", "\n", "é", "-", "_", "0", "12", "$", ":", "#", "{{a}}", '{{"', '"}}', '["x"]', "{{a.b | json}}"]
+    [
+        "{{",
+        "}}",
+        "{",
+        "}",
+        "a",
+        "fetch",
+        ".",
+        "text",
+        "[",
+        "]",
+        '"',
+        "\\",
+        "|",
+        "json",
+        "default",
+        "fence",
+        "path",
+        " ",
+        "\n",
+        "é",
+        "-",
+        "_",
+        "0",
+        "12",
+        "$",
+        ":",
+        "#",
+        "{{a}}",
+        '{{"',
+        '"}}',
+        '["x"]',
+        "{{a.b | json}}",
+    ]
 )
 SOUP = st.lists(PIECES, max_size=30).map("".join)
 

@@ -63,7 +63,8 @@ def test_a_run_of_which_everything_is_killed_repeats_only_what_was_interrupted(p
 def test_what_still_runs_is_waited_for_and_not_started_again(project: Project):
     project.workflow("""
         task:
-          - long: {run: 'echo start >> ledger.txt; touch began; sleep 1.5; echo 42 > result.txt; echo end >> ledger.txt'}
+          - long:
+              run: 'echo start >> ledger.txt; touch began; sleep 1.5; echo 42 > result.txt; echo end >> ledger.txt'
           - use: {run: 'cat result.txt > used.txt; echo use >> ledger.txt'}
     """)
     driver = project.start("run", "w.yaml")
