@@ -101,9 +101,9 @@ class Worker:
         record = outcome.code, None, outcome.error, None, started, duration_s, usage, out, err, left
         # Told first, so that the driver writes its journal at the same time. Should both die before the record is
         # there, the call was interrupted: nobody has said that it ended.
+        self._keeper.clear()
         self._reply((id, record, result, result_file, left > 0))
         self._record(exit_record.call_as_json(id, record, result, result_file))
-        self._keeper.clear()
         self._output.restore()
         return left == 0
 
