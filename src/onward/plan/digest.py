@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
 
 from onward.model.nodes import Approve, Kind, Loop, Plan
 from onward.model.values import Ref, Template
@@ -29,10 +31,10 @@ APPROVE_IN = ("question", "show", "choices", "fields")
 _PLAN_OUT = frozenset({"root", "digest", "files", "file", "undeclared"})
 
 
-def definition_digest(kind: Kind, fields: Mapping[str, Any]) -> str:
+def definition_digest(kind: Kind, written: Mapping[str, Any]) -> str:
     """The definition hash of a node: of its kind and those of its fields that are written in the file."""
     parts: dict[str, Any] = {"kind": kind.value}
-    for name, value in fields.items():
+    for name, value in written.items():
         if name == "loop":
             parts["loop"] = _some(value, LOOP_IN)
         elif name == "work" and isinstance(value, Approve):
@@ -44,10 +46,10 @@ def definition_digest(kind: Kind, fields: Mapping[str, Any]) -> str:
     return _sha256(parts)
 
 
-def rest_digest(fields: Mapping[str, Any]) -> str:
+def rest_digest(written: Mapping[str, Any]) -> str:
     """A hash of the other fields, empty when there are none."""
     parts: dict[str, Any] = {}
-    for name, value in fields.items():
+    for name, value in written.items():
         if isinstance(value, Loop):
             parts[name] = _some(value, [each for each in value.__struct_fields__ if each not in LOOP_IN])
         elif isinstance(value, Approve):
@@ -65,31 +67,37 @@ def plan_digest(plan: Plan, nodes: Iterable[str]) -> str:
 
 def plain(value: Any) -> Any:
     """A value of the plan as JSON values; what has its default is left out."""
-    if value is None or isinstance(value, str | int | float):
+    kind = type(value)
+    if kind is str:
         return value
-    if isinstance(value, tuple | list):
+    if kind is Template:
+        return {"text": [part if isinstance(part, str) else {"ref": part.source} for part in value.parts]}
+    if kind is tuple or kind is list:
         return [plain(each) for each in value]
-    if isinstance(value, Mapping):
+    if kind is dict:
         return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, Template):
-        return {"text": [plain(part) for part in value.parts]}
-    if isinstance(value, Ref):
+    if kind is Ref:
         return {"ref": value.source}
-    return _struct(value)
+    return _struct(value) if isinstance(value, Struct) else value
 
 
 def _struct(value: Struct) -> dict[str, Any]:
-    fields = zip(value.__struct_fields__, msgspec.structs.fields(value), strict=True)
-    found = {name: getattr(value, name) for name, field in fields if not _is_default(getattr(value, name), field)}
     tag = value.__struct_config__.tag
-    parts = {name: plain(each) for name, each in found.items()}
-    return parts if tag is None else {"is": tag, **parts}
+    parts: dict[str, Any] = {} if tag is None else {"is": tag}
+    for name, default in _defaults(type(value)):
+        each = getattr(value, name)
+        if each != default:
+            parts[name] = plain(each)
+    return parts
 
 
-def _is_default(value: Any, field: msgspec.structs.FieldInfo) -> bool:
-    if field.default_factory is not msgspec.NODEFAULT:
-        return not value
-    return field.default is not msgspec.NODEFAULT and bool(value == field.default)
+@cache
+def _defaults(struct: type[Struct]) -> list[tuple[str, Any]]:
+    """The fields of a class with their defaults (`NODEFAULT`, which equals nothing, where there is none)."""
+    return [
+        (field.name, field.default if field.default_factory is NODEFAULT else field.default_factory())
+        for field in fields(struct)
+    ]
 
 
 def _some(value: Struct, names: Iterable[str]) -> dict[str, Any]:

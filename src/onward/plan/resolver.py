@@ -12,7 +12,7 @@ from onward.plan.report import Report, Where
 from onward.plan.results import NoResult, Result, follow
 from onward.plan.scope import RESERVED, Found, LoopRung, OwnRung, View, rungs, visible
 from onward.plan.site import Shape, Site
-from onward.plan.template import NearMiss, Reference, Step, scan, scan_name
+from onward.plan.template import NearMiss, Reference, Scanned, Step, scan, scan_name
 from onward.spec.document import Scalar, Sequence, TextFile, Tree
 from onward.spec.scalars import free_value
 
@@ -47,23 +47,37 @@ class Resolver:
         """Text in which references stand for text."""
         if "{{" not in origin.text:
             return origin.text
-        parts: list[str | Ref] = []
-        for part, shape, reference in self._parts(origin, view, lenient=False):
-            parts.append(part)
-            if reference is not None and shape in (Shape.LIST, Shape.MAPPING):
-                message = f"`{{{{{reference.source}}}}}` is {shape}, which has no place in text"
-                self._error(Fault("needs-json", message, _with_json(reference)), origin, view, reference.at)
-        return _joined(parts)
+        return self._filled(scan(origin.text), origin, view)
 
     def typed(self, origin: Scalar, view: View, *, lenient: bool = False) -> tuple[Any, Shape]:
         """A scalar of a field that takes any value: a reference alone keeps its type, of which the shape tells."""
         if "{{" not in origin.text:
             value = free_value(origin)
             return value, Shape.TEXT if isinstance(value, str) else Shape.ANY
-        if scan(origin.text).lone is None:
-            return self.text(origin, view), Shape.TEXT
-        part, shape, _ = self._parts(origin, view, lenient=lenient)[0]
-        return _joined([part]), shape
+        scanned = scan(origin.text)
+        lone = scanned.lone
+        if lone is None:
+            return self._filled(scanned, origin, view), Shape.TEXT
+        found = self.resolve(Use(lone, origin, view, lenient))
+        return (origin.text, Shape.ANY) if found is None else (Template(parts=(found[0],)), found[1])
+
+    def _filled(self, scanned: Scanned, origin: Scalar | TextFile, view: View) -> Text:
+        parts: list[str | Ref] = []
+        for part in scanned.parts:
+            if isinstance(part, str):
+                parts.append(part)
+                continue
+            found = self.resolve(Use(part, origin, view))
+            if found is None:
+                parts.append("{{" + part.source + "}}")
+                continue
+            ref, shape = found
+            parts.append(ref)
+            if shape is Shape.LIST or shape is Shape.MAPPING:
+                self._no_text(part, shape, origin, view)
+        for near in scanned.near:
+            self._near_miss(near, origin, view)
+        return _joined(parts)
 
     def data(self, tree: Tree, view: View, *, lenient: bool = False) -> Data:
         """Free-form data."""
@@ -95,21 +109,6 @@ class Resolver:
         return _status_of(name) if found is None else found[0]
 
     # --- references ---------------------------------------------------------------------------------------
-
-    def _parts(
-        self, origin: Scalar | TextFile, view: View, *, lenient: bool
-    ) -> list[tuple[str | Ref, Shape, Reference | None]]:
-        scanned = scan(origin.text)
-        parts: list[tuple[str | Ref, Shape, Reference | None]] = []
-        for part in scanned.parts:
-            if isinstance(part, str):
-                parts.append((part, Shape.TEXT, None))
-                continue
-            found = self.resolve(Use(part, origin, view, lenient))
-            parts.append(("{{" + part.source + "}}", Shape.ANY, None) if found is None else (*found, part))
-        for near in scanned.near:
-            self._near_miss(near, origin, view)
-        return parts
 
     def resolve(self, use: Use) -> Resolved | None:
         """The reference with all that is known of it, or None after its mistake was reported."""
@@ -236,18 +235,23 @@ class Resolver:
             filters=reference.filters,
             source=reference.source,
         )
-        if result.field != "status" and not use.lenient and ref.default is None and root is not Root.SELF:
-            self._may_lack(use, lacks or result.lacks)
+        lacks = lacks or result.lacks
+        if lacks is not None and result.field != "status" and root is not Root.SELF:
+            self._may_lack(use, ref, lacks)
         return ref, _filtered(result.shape, ref)
 
     # --- words --------------------------------------------------------------------------------------------
 
-    def _may_lack(self, use: Use, reason: str | None) -> None:
-        if reason is not None:
+    def _may_lack(self, use: Use, ref: Ref, reason: str) -> None:
+        if not use.lenient and ref.default is None:
             source = use.reference.source
             message = f"`{{{{{source}}}}}` may have no value: {reason}"
             help = f'say what to use then: {{{{{source} | default "…"}}}}'
             self.report.warn("may-be-missing", message, self._where(use.origin, use.view, use.reference.at), help)
+
+    def _no_text(self, reference: Reference, shape: Shape, origin: Scalar | TextFile, view: View) -> None:
+        message = f"`{{{{{reference.source}}}}}` is {shape}, which has no place in text"
+        self._error(Fault("needs-json", message, _with_json(reference)), origin, view, reference.at)
 
     def _no_parts(self, use: Use) -> None:
         head = _shown(use.reference.head)
@@ -311,10 +315,12 @@ def _mark_results(site: Site, within: tuple[str | int, ...]) -> None:
 
 def _joined(parts: list[str | Ref]) -> Text:
     texts = [part for part in parts if isinstance(part, str)]
-    return "".join(texts) if len(texts) == len(parts) else Template(parts=tuple(parts))
+    return Template(parts=tuple(parts)) if len(texts) < len(parts) else "".join(texts)
 
 
 def _filtered(shape: Shape, ref: Ref) -> Shape:
+    if not ref.filters:
+        return shape
     return Shape.TEXT if any(each.name in ("json", "path") for each in ref.filters) else shape
 
 

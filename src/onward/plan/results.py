@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from onward.model.nodes import Kind
 from onward.plan.site import Section, Shape, Site
@@ -20,8 +20,7 @@ _LONGEST_KEY = 80
 _HAND_OFF = ("summary", "data", "report", "phase")
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """A part of a result: `node` below the start, `field`, the keys `within`; `lacks` tells why it may be missing."""
 
     site: Site
@@ -32,8 +31,7 @@ class Result:
     lacks: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NoResult:
+class NoResult(NamedTuple):
     """There is no such part: words for the mistake and for what to do."""
 
     message: str
@@ -88,7 +86,7 @@ def _field(
     site: Site, whole_loop: bool, node: str, steps: tuple[Step, ...], shown: str, lacks: str | None
 ) -> Result | NoResult:
     field, within = str(steps[0].value), steps[1:]
-    shape = fields_of(site, whole_loop).get(field)
+    shape = _shape_of(site, whole_loop, field)
     if shape is None:
         return _unknown_field(site, whole_loop, field, shown)
     for step in within:
@@ -100,7 +98,7 @@ def _field(
         shape = inner
     if lacks is None and site.failable and field not in ("text", "lines", "status", "results"):
         lacks = f"`{site.name}` may fail and the run goes on"
-    inside = tuple(step.value for step in within)
+    inside = tuple([step.value for step in within]) if within else ()
     return Result(site, node, field, inside, shape, lacks if field != "status" else None)
 
 
@@ -116,6 +114,13 @@ def _within(shape: Shape, step: Step, field: str) -> Shape | None:
             )
         case Shape.MAPPING | Shape.ANY:
             return Shape.ANY
+
+
+def _shape_of(site: Site, whole_loop: bool, field: str) -> Shape | None:
+    # Most references ask for the text of a leaf; the whole table need not be made for them.
+    if field == "status" or (field == "text" and not whole_loop and site.kind in (Kind.PROMPT, Kind.RUN)):
+        return Shape.TEXT
+    return fields_of(site, whole_loop).get(field)
 
 
 def fields_of(site: Site, whole_loop: bool = False) -> dict[str, Shape]:

@@ -8,7 +8,6 @@ see more, because they come after the nodes below: `merge`, `on-failure`, `final
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from onward.model.nodes import Kind
@@ -20,8 +19,7 @@ TAKEN = (*RESERVED, "self", "index", "previous")
 """no task, variable or loop variable has these names"""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """From where a field looks: its node, and whether it belongs to each iteration or to the loop as a whole.
 
     `inside` fields see the nodes below, `own` fields the node's own result (`self`). `file` is the workflow whose

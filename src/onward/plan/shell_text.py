@@ -12,6 +12,8 @@ from collections.abc import Iterator
 _NAME = re.compile(r"\$(?:([a-z_][a-z0-9_]*)|\{([a-z_][a-z0-9_]*))")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _HERE = re.compile(r"<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.-]+))")
+_WORD = re.compile(r"[\w./:=,@%^~*?+\]-]+")
+_IN_QUOTES = re.compile(r"[^\\\"$`]+")
 _BREAKS = frozenset(";&|\n(){}!")
 _KEEPS_WHOLE = frozenset({"case", "export", "local", "declare", "readonly", "typeset"})
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "time"})
@@ -49,7 +51,10 @@ class _Reader:
     # --- one character ------------------------------------------------------------------------------------
 
     def _in_quotes(self, character: str) -> None:
-        if character == "\\":
+        run = _IN_QUOTES.match(self.script, self.at)
+        if run is not None:
+            self.at = run.end()
+        elif character == "\\":
             self.at += 2
         elif character == '"':
             self.contexts.pop()
@@ -63,7 +68,11 @@ class _Reader:
 
     def _in_code(self, character: str) -> None:
         script = self.script
-        if character == "\\":
+        word = _WORD.match(script, self.at)
+        if word is not None:
+            self._begin_word()
+            self.at = word.end()
+        elif character == "\\":
             self._begin_word()
             self.at += 2
         elif character == "'":

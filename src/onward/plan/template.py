@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from onward.model.values import Filter
@@ -49,8 +49,7 @@ class Step(NamedTuple):
     bracket: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A fitting `{{…}}`; `source` is what stands between the braces, `at` the offset of the first brace."""
 
     head: str
@@ -60,8 +59,7 @@ class Reference:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class NearMiss:
+class NearMiss(NamedTuple):
     """A `{{…}}` that begins with a name and does not fit."""
 
     head: str
@@ -69,8 +67,7 @@ class NearMiss:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(NamedTuple):
     """What a text holds, in order. Neighbouring pieces of text are joined; empty ones are left out."""
 
     parts: tuple[str | Reference, ...]
@@ -101,28 +98,26 @@ def scan(text: str) -> Scanned:
         return Scanned((text,) if text else ())
     parts: list[str | Reference] = []
     near: list[NearMiss] = []
-    plain: list[str] = []
-    end = 0
-
-    def flush() -> None:
-        joined = "".join(plain)
-        if joined:
-            parts.append(joined)
-        plain.clear()
-
+    plain, end = "", 0
     for match in _FITTING.finditer(text):
-        gap = text[end : match.start()]
-        _look_for_near_misses(gap, end, near)
-        plain.append(gap)
+        start = match.start()
+        if start > end:
+            gap = text[end:start]
+            _look_for_near_misses(gap, end, near)
+            plain += gap
         end = match.end()
         if match["literal"] is not None:
-            plain.append(unquoted(match["literal"]))
-        else:
-            flush()
-            parts.append(_reference(match))
-    _look_for_near_misses(text[end:], end, near)
-    plain.append(text[end:])
-    flush()
+            plain += unquoted(match["literal"])
+            continue
+        if plain:
+            parts.append(plain)
+            plain = ""
+        parts.append(_reference(match))
+    if end < len(text):
+        _look_for_near_misses(text[end:], end, near)
+        plain += text[end:]
+    if plain:
+        parts.append(plain)
     return Scanned(tuple(parts), tuple(near))
 
 
@@ -153,12 +148,17 @@ def _look_for_near_misses(gap: str, at: int, near: list[NearMiss]) -> None:
 
 
 def _reference(match: re.Match[str]) -> Reference:
-    return Reference(
-        head=_name(match["head"]),
-        steps=tuple(_step(step) for step in _ONE_STEP.finditer(match["steps"])) if match["steps"] else (),
-        filters=_filters(match["filters"]) if match["filters"] else (),
-        source=match["source"],
-        at=match.start(),
+    source, *written = match.group("source", "head", "steps", "filters")
+    return Reference(*_read(*written), source, match.start())
+
+
+@lru_cache(maxsize=1024)
+def _read(head: str, steps: str, filters: str) -> tuple[str, tuple[Step, ...], tuple[Filter, ...]]:
+    # Workflows use the same few variables over and over.
+    return (
+        _name(head),
+        tuple([_step(step) for step in _ONE_STEP.finditer(steps)]) if steps else (),
+        _filters(filters) if filters else (),
     )
 
 
@@ -168,11 +168,10 @@ def _name(head: str) -> str:
 
 
 def _step(match: re.Match[str]) -> Step:
-    if match["number"] is not None:
-        return Step(_number(match["number"]), bracket=True)
-    if match["string"] is not None:
-        return Step(unquoted(match["string"]), bracket=True)
-    return Step(match["name"])
+    name, number, string = match.group("name", "number", "string")
+    if name is not None:
+        return Step(name)
+    return Step(_number(number) if string is None else unquoted(string), bracket=True)
 
 
 def _number(digits: str) -> int | str:
