@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from onward import files
 from onward.engine.embedded.workers import FOLDER as WORKERS_FOLDER
 from onward.store.folder import RunFolder
 from onward.tasks.attempt_folder import (
@@ -68,6 +69,9 @@ class Leftovers:
         watched = _Watched(path, attempt, marker, is_call)
         held, exit = self._state_of(watched)
         loop = asyncio.get_running_loop()
+        folder = self._attempt_folder(watched)
+        if folder.is_dir():
+            files.remove_dead_temporaries(folder)
         if exit is not None:
             loop.call_soon(self._ended, path, marker, exit)
             return "ended while nobody drove the run; its result is used"
