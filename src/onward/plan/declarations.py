@@ -41,6 +41,9 @@ class Declarations:
         root = document.root
         file = Workflow(document=document, shown=shown, given=given, typed=typed, included=outer is not None)
         file.variables = {name: self._variable(name, entry, file) for name, entry in entries(root.get("variables"))}
+        file.optional = frozenset(
+            each.name for each in file.variables.values() if each.default is None and not each.required
+        ).difference(given)
         file.secrets = dict(outer.secrets) if outer is not None else {}
         for name, entry in entries(root.get("secrets")):
             file.secrets[name] = self._secret(name, entry, file)

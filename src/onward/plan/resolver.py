@@ -169,6 +169,8 @@ class Resolver:
         ref = self._variables.get(key)
         if ref is None:
             ref = self._variables[key] = _ref(Root.VARIABLE, reference, up=view.depth)
+        if reference.head in view.file.optional:
+            self._may_lack(use, ref, f"`{reference.head}` has no default and need not be given")
         return ref, _filtered(Shape.ANY if typed else Shape.TEXT, ref)
 
     def _reserved(self, use: Use) -> Resolved | None:

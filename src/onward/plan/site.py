@@ -85,7 +85,8 @@ class Workflow:
     """One workflow file and what it declares; inside an `include` it is a closed scope.
 
     `shown` is the path relative to the main file's folder (empty: the main file). `given` are variables that have a
-    value without being declared; `typed` those whose value may be no text. `adapters` leads from a name in this file
+    value without being declared; `typed` those whose value may be no text,
+    `optional` those that are declared and may have no value at all. `adapters` leads from a name in this file
     to the name in the plan. `undeclared` collects names that are used as variables and nowhere declared.
     """
 
@@ -97,6 +98,7 @@ class Workflow:
     defaults: dict[Kind, Mapping] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     typed: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
     undeclared: dict[str, Any] = field(default_factory=dict)
     included: bool = False
 

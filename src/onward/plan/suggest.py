@@ -26,9 +26,10 @@ def _folded(name: str) -> str:
 
 def _alike(wanted: str, candidate: str, distance: int) -> bool:
     # `a` and `b`, `base` and `case` are one letter apart and different words: few people mistype the first letter.
-    if distance == 0:
+    if distance == 0 or len(wanted) > 5:
         return True
-    return min(len(wanted), len(candidate)) > 2 and (len(wanted) > 5 or sorted(wanted[:2]) == sorted(candidate[:2]))
+    swapped = wanted[:2] == candidate[1::-1]
+    return min(len(wanted), len(candidate)) > 2 and (wanted[0] == candidate[0] or swapped)
 
 
 def _distance(one: str, two: str, most: int) -> int:
