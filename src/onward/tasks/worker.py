@@ -294,8 +294,8 @@ class Output:
     def __init__(self) -> None:
         self._pipes = {number: fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10) for number in (1, 2)}
         self._identities = {number: _identity(number) for number in (1, 2)}
-        sys.stdout, sys.stderr = _text(1, "strict"), _text(2, "backslashreplace")
-        self._out, self._err = sys.stdout, sys.stderr
+        self._out, self._err = _by_lines(1, sys.stdout), _by_lines(2, sys.stderr)
+        sys.stdout, sys.stderr = self._out, self._err
 
     def flush(self) -> None:
         for stream in (self._out, self._err):
@@ -309,9 +309,9 @@ class Output:
             if _identity(number) != identity:
                 os.dup2(self._pipes[number], number)
         if self._out.closed:
-            self._out = _text(1, "strict")
+            self._out = _by_lines(1, self._out)
         if self._err.closed:
-            self._err = _text(2, "backslashreplace")
+            self._err = _by_lines(2, self._err)
         sys.stdout, sys.stderr = self._out, self._err
 
     def waits(self) -> bool:
@@ -416,9 +416,9 @@ def _flush(stream: TextIO) -> None:
         return  # closed, or something of the call's own that is no stream
 
 
-def _text(descriptor: int, errors: str) -> TextIO:
-    """By lines, so that logs are live and a crash loses none; closing it leaves the descriptor."""
-    return open(descriptor, "w", buffering=1, errors=errors, closefd=False)
+def _by_lines(descriptor: int, like: TextIO) -> TextIO:
+    """So that logs are live and a crash loses none; closing it leaves the descriptor."""
+    return open(descriptor, "w", buffering=1, encoding=like.encoding, errors=like.errors, closefd=False)
 
 
 def _has_children() -> bool:
