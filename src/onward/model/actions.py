@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from onward.model.conditions import Condition
 from onward.model.status import Status, Where
 
 
-@dataclass(frozen=True, slots=True)
-class StartNode:
+class StartNode(Struct, frozen=True):
     """Record that a container, loop or iteration begins: `NodeStart`."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class AskCondition:
+class AskCondition(Struct, frozen=True):
     """Ask whether all `conditions` hold: `ConditionAsked`. `asker` is the node whose surroundings count."""
 
     path: str
@@ -25,31 +23,27 @@ class AskCondition:
     asker: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadItems:
+class ReadItems(Struct, frozen=True):
     """Read the items of a `for-each` loop: `LoopItems`, or `ConditionAsked` with an error."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class BeginAttempt:
+class BeginAttempt(Struct, frozen=True):
     """Start attempt number `attempt`: `AttemptStart` now, `AttemptEnd` when it has ended."""
 
     path: str
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class StopAttempt:
+class StopAttempt(Struct, frozen=True):
     """End the running attempt of a leaf that was cancelled; its `AttemptEnd` follows."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class WaitForRetry:
+class WaitForRetry(Struct, frozen=True):
     """Record when the next attempt starts: `RetryWait`, `delay_s` from now or at `until_s` (since the epoch)."""
 
     path: str
@@ -58,8 +52,7 @@ class WaitForRetry:
     until_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WaitForLoop:
+class WaitForLoop(Struct, frozen=True):
     """Record when the next iteration starts: `LoopDelay`."""
 
     path: str
@@ -67,31 +60,27 @@ class WaitForLoop:
     delay_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Validate:
+class Validate(Struct, frozen=True):
     """Ask the validators of the attempt that ended: `Validation`."""
 
     path: str
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class OpenGate:
+class OpenGate(Struct, frozen=True):
     """Put a question to a person: `GateOpen`."""
 
     path: str
     purpose: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExpireGate:
+class ExpireGate(Struct, frozen=True):
     """The time of a gate is over: `GateDecision` by the time limit, or the deadline is taken away."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class FinishNode:
+class FinishNode(Struct, frozen=True):
     """End a node: `NodeEnd`. With `gather`, its artifacts, outputs and hand-off are collected first.
 
     When collecting fails the answer is `ConditionAsked(where=artifacts, result=False)` instead.
@@ -103,16 +92,14 @@ class FinishNode:
     gather: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EndRun:
+class EndRun(Struct, frozen=True):
     """Record the end of the run: `WorkflowEnd`."""
 
     status: Status
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletePause:
+class CompletePause(Struct, frozen=True):
     """Everything is quiet after a pause request: snapshot, then `WorkflowPause`."""
 
     active: tuple[str, ...]
