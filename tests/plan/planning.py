@@ -23,7 +23,9 @@ class Workshop:
 
     folder: Path
 
-    def both(self, text: str, files: dict[str, str] | None = None, given: Iterable[str] = ()) -> tuple[Plan, list[Problem]]:
+    def both(
+        self, text: str, files: dict[str, str] | None = None, given: Iterable[str] = ()
+    ) -> tuple[Plan, list[Problem]]:
         for name, content in {"w.yaml": text, **(files or {})}.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

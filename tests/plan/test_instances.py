@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plan.planning import Instances, Workshop, node_at, refs_in
 
 from onward.model.values import Ref, Root
 from onward.plan.make import make_plan
 from onward.spec.load import load
+from plan.planning import Instances, Workshop, node_at, refs_in
 
 EXAMPLES = sorted((Path(__file__).parent / "workflows").glob("*.yaml"))
 
@@ -237,7 +237,9 @@ def body(node: dict[str, object]) -> list[dict[str, dict[str, object]]]:
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-def test_whatever_is_visible_is_found_from_everywhere(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_whatever_is_visible_is_found_from_everywhere(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     import json
 
     names = (f"n{i}" for i in range(10_000))

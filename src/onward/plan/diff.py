@@ -33,7 +33,7 @@ class Edit(StrEnum):
 
 def compare(old: Plan, new: Plan) -> list[Change]:
     """Every difference, in the order of the new file; what was removed comes last of its list."""
-    return [Change(path=path, change=edit) for path, edit in _node(old.root, new.root)]
+    return [Change(path=path, change=edit.value) for path, edit in _node(old.root, new.root)]
 
 
 def renames(old: Plan, new: Plan) -> dict[str, str]:

@@ -34,7 +34,8 @@ class Interpreter:
 
     `attached` tells that the rest of `-cCODE` is code (`-lc` of a shell is two options). `first` is the number of
     the first positional argument that is code, if any; `all_after` that all further ones are, too. `valued` are
-    option letters that take a value, `no_code` those after which no positional is code.
+    option letters that take a value, `no_code` those after which no positional is code. `permutes` tells that options
+    may still follow a positional argument.
     """
 
     letters: str = ""
@@ -44,6 +45,7 @@ class Interpreter:
     first: int | None = None
     all_after: bool = False
     no_code: str = ""
+    permutes: bool = False
 
 
 _SHELL = Interpreter(letters="c", long=("--command",), valued="oO", attached=False)
@@ -65,10 +67,11 @@ _INTERPRETERS = {
         ("awk", "gawk", "mawk", "nawk"), Interpreter(letters="e", long=("--source",), valued="vF", first=0, no_code="f")
     ),
     **dict.fromkeys(
-        ("sed", "gsed"), Interpreter(letters="e", long=("--expression",), valued="l", first=0, no_code="f")
+        ("sed", "gsed"),
+        Interpreter(letters="e", long=("--expression",), valued="l", first=0, no_code="f", permutes=True),
     ),
-    **dict.fromkeys(("su", "runuser", "script"), Interpreter(letters="c", long=("--command",))),
-    "flock": Interpreter(letters="c", long=("--command",), valued="wE"),
+    **dict.fromkeys(("su", "runuser", "script"), Interpreter(letters="c", long=("--command",), permutes=True)),
+    "flock": Interpreter(letters="c", long=("--command",), valued="wE", permutes=True),
     "watch": Interpreter(valued="n", first=0, all_after=True),
     "eval": Interpreter(first=0, all_after=True),
     "ssh": Interpreter(valued="BbcDEeFIiJLlmOopPQRSWw", first=1, all_after=True),
@@ -193,7 +196,7 @@ class _Reader:
             self.code.append(self.at)
             return False
         if self.first is None:
-            return "e" in self.rules.letters
+            return self.rules.permutes
         if self.first > 0:
             self.first -= 1
             return True

@@ -106,4 +106,3 @@ def _count(text: str, mark: str) -> int:
     while found >= 0:
         count, found = count + 1, text.find(mark, found + 1)
     return count
-

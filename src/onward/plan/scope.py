@@ -113,9 +113,7 @@ def _around_section(site: Site, parent: Site, up: int, in_iteration: bool) -> It
         yield OwnRung(above, parent, ended=may_lack, self_up=self_up)
 
 
-def _inside(
-    site: Site, file: Workflow, up: int, *, may_lack: bool = False, merged: bool = True
-) -> Iterator[Rung]:
+def _inside(site: Site, file: Workflow, up: int, *, may_lack: bool = False, merged: bool = True) -> Iterator[Rung]:
     """The nodes below a node, unless they are those of another file."""
     if site.inner is None or site.inner is file:
         yield Rung(up, site.body.names, may_lack=may_lack)

@@ -130,7 +130,7 @@ class _Reader:
 
     def _kept_whole(self) -> bool:
         """Whether the shell does not split here: in an assignment, or after `case`."""
-        if self.contexts[-1] not in ("code", ")"):
+        if self.contexts[-1] not in ("code", ")", "`"):
             return True
         first = self.words[0] if self.words else ""
         if first == "case" and len(self.words) == 1:

@@ -134,6 +134,7 @@ class Skeleton:
                 Where(site.file.document, site.key, site),
                 f"put the include into a task of its own: `{site.name}: {{loop: …, task: [- one: {{include: …}}]}}`",
             )
+            return
         own = site.finally_
         for name in theirs.names.keys() & own.names.keys():
             self.report.error(
