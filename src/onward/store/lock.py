@@ -62,9 +62,6 @@ class Lock:
             return
         try:
             files.remove(self._folder / "driver")
-        except StoreError:
-            # The lock is the truth, the record only tells who held it: what led here is the error to tell.
-            return
         finally:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from onward.engine.embedded.opening import Opened, open_run
 from onward.engine.embedded.signals import Signals
 from onward.engine.embedded.work import Work
 from onward.engine.observer import Observer
-from onward.errors import UsageError, WorkflowCheckpointError
+from onward.errors import StoreError, UsageError, WorkflowCheckpointError
 from onward.journal.writer import Journal
 from onward.mirrors.state_file import StateFile, path_of
 from onward.model import events as ev
@@ -399,9 +400,13 @@ def _drive(session: _Session) -> RunResult:
         asyncio.run(_until_over(driver, session))
         mirroring.close(state, session.journal)
         observer.ended(state)
-    finally:
+    except BaseException:
         session.journal.close()
-        session.lock.release()
+        with suppress(StoreError):  # what led here is the error to tell
+            session.lock.release()
+        raise
+    session.journal.close()
+    session.lock.release()
     return RunResult(run_id=session.folder.run_id, status=state.status, reason=state.facts.end_reason)
 
 
