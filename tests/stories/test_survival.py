@@ -188,3 +188,45 @@ def test_resuming_a_run_that_succeeded_does_nothing(project: Project):
     said = project.onward("resume").check()
     assert "nothing to do" in said.err
     assert project.ledger == ["a"]
+
+
+def test_a_killed_keeper_is_replaced_and_what_it_kept_is_done_again(project: Project):
+    project.workflow("""
+        task:
+          - a: {run: 'echo a >> ledger.txt; touch began; until [ -e go ]; do sleep 0.05; done; echo end >> ledger.txt'}
+          - b: {call: "work:note"}
+          - c: {run: 'echo c >> ledger.txt'}
+    """)
+    project.write("work.py", "def note():\n    open('ledger.txt', 'a').write('b\\n')\n")
+    driver = project.start("run", "w.yaml", "--id", "r")
+    project.wait_for_file("began")
+    (keeper,) = project.keepers(driver.pid)
+    import os
+    import signal
+
+    os.kill(keeper, signal.SIGKILL)
+    project.wait("the task runs again", lambda: project.counts["a"] == 2)
+    project.touch("go")
+    assert driver.wait(30) == 0
+    assert project.ledger == ["a", "a", "end", "b", "c"]
+    assert project.tasks() == []
+
+
+def test_a_keeper_that_is_killed_twice_ends_the_drive_and_the_resume_goes_on(project: Project):
+    import os
+    import signal
+
+    project.workflow("""
+        task:
+          - a: {run: 'echo a >> ledger.txt; until [ -e go ]; do sleep 0.05; done'}
+          - b: {run: 'echo b >> ledger.txt'}
+    """)
+    driver = project.start("run", "w.yaml", "--id", "r")
+    for times in (1, 2):
+        project.wait("the task runs", lambda times=times: project.counts["a"] == times)
+        for pid in project.keepers(driver.pid):
+            os.kill(pid, signal.SIGKILL)
+    assert driver.wait(30) == 1
+    project.touch("go")
+    project.onward("resume", "r", "--yes").check()
+    assert project.ledger == ["a", "a", "a", "b"]

@@ -40,6 +40,7 @@ from onward.tasks.attempt_folder import Exit, lock_attempt
 from onward.tasks.commands import Stopped
 from onward.tasks.conditions import ask
 from onward.tasks.context import RunContext
+from onward.tasks.ending import end_process_tree
 from onward.tasks.environment import marker_of
 from onward.tasks.failures import in_words
 from onward.tasks.gates import gate_of
@@ -60,6 +61,7 @@ from onward.tasks.prepare import Prepared, prepare, prepared_before
 from onward.tasks.surroundings import Surroundings
 from onward.tasks.validators import validate
 
+MOST_KEEPERS_LOST = 1
 ANSWER_WITHIN_S = 4 * KILL_AFTER_S
 """a stopped task ends within `KILL_AFTER_S`, and its end is told a moment later"""
 
@@ -95,6 +97,7 @@ class Work:
         self._commands: dict[str, asyncio.Future[Exit]] = {}
         self._errands: set[asyncio.Task[None]] = set()
         self._stopping: dict[str, str] = {}
+        self._keepers_lost = 0
         self._happened: Happened = lambda *_: None
         self._fail: Callable[[BaseException], None] = lambda _: None
         self._workers = Workers(link, folder, context, self._call_ended)
@@ -119,6 +122,8 @@ class Work:
             errand.cancel()
         self._workers.close()
         self._leftovers.close()
+        if self._keepers_lost:
+            self._link.close()
 
     # --- attempts ---------------------------------------------------------------------------------------------
 
@@ -147,12 +152,13 @@ class Work:
                 self._workers.call(request)
             else:
                 self._start(request)
-        except (TaskError, StateError) as error:
+        except KeeperLost:
+            self._keeper_lost()
+        except TaskError as error:
             self._forget(path)
-            if isinstance(error, TaskError) and not isinstance(error, KeeperLost):
-                self._happened(_could_not_start(path, attempt, error, final=True))
-            else:
-                self._fail(error)
+            self._happened(_could_not_start(path, attempt, error, final=True))
+        except StateError as error:
+            self._fail(error)
 
     def _start(self, request: ProgramRequest) -> None:
         self._link.start(request, lock_attempt(request.folder))
@@ -192,7 +198,6 @@ class Work:
             for message in self._link.receive():
                 self._take(message)
             if self._link.lost:
-                asyncio.get_running_loop().remove_reader(self._link.fileno())
                 self._keeper_lost()
         except Exception as error:  # noqa: BLE001 - a callback of the loop: whatever it is ends the drive
             self._fail(error)
@@ -239,15 +244,41 @@ class Work:
             self._paths.pop(begun.marker, None)
 
     def _keeper_lost(self) -> None:
-        """The keeper was killed: its tasks lost their output, and most ended by that. They count as interrupted."""
-        lost = list(self._running)
-        self._observer.message("warning", f"the process that looks after tasks was killed; interrupted: {len(lost)}")
-        self._fail(
-            KeeperLost(
-                "the process that looks after this run's tasks was killed",
-                help=f"`onward resume {self._context.run}` sweeps what is left of them and goes on",
+        """The keeper was killed: its tasks lost their output, and most ended by that. They count as interrupted.
+
+        Another keeper takes its place, once: somebody who kills keepers is not to be argued with.
+        """
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._link.fileno())
+        self._keepers_lost += 1
+        if self._keepers_lost > MOST_KEEPERS_LOST:
+            self._fail(
+                KeeperLost(
+                    "the process that looks after this run's tasks was killed again",
+                    help=f"`onward resume {self._context.run}` sweeps what is left of them and goes on",
+                )
             )
-        )
+            return
+        self._observer.message("warning", "the process that looks after tasks was killed; another takes its place")
+        self._workers.close()
+        self._link.close()
+        self._link = KeeperLink.launch()
+        self._workers = Workers(self._link, self._folder, self._context, self._call_ended)
+        loop.add_reader(self._link.fileno(), self._hear_keeper)
+        for command in self._commands.values():
+            if not command.done():
+                command.set_exception(Stopped())
+        self._commands.clear()
+        for path, begun in self._running.items():
+            if not begun.left_over:
+                sweep = partial(end_process_tree, None, [begun.marker], kill_after_s=KILL_AFTER_S)
+                ended = loop.run_in_executor(None, sweep)
+                ended.add_done_callback(partial(self._swept, path, begun))
+
+    def _swept(self, path: str, begun: Begun, _: object) -> None:
+        """Nothing is left of an attempt whose keeper was killed."""
+        if self._running.get(path) is begun:
+            self._lost(path)
 
     # --- what an earlier driver left ----------------------------------------------------------------------------
 
@@ -265,7 +296,11 @@ class Work:
     def _leftover_ended(self, path: str, marker: str, exit: Exit | None) -> None:
         if exit is not None:
             self._attempt_ended(marker, exit)
-            return
+        else:
+            self._lost(path)
+
+    def _lost(self, path: str) -> None:
+        """Nobody knows how an attempt ended, and nothing is left of it."""
         begun = self._running[path]
         reason = self._stopping.get(path)
         self._forget(path)
