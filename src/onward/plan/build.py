@@ -43,7 +43,7 @@ class Builder:
     def root(self, site: Site) -> Node:
         """The root node with all that lies below it."""
         self._read_root(site)
-        self.programs.settle(site)
+        self.programs.settle()
         return self._node(site)
 
     # --- reading ------------------------------------------------------------------------------------------

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from onward.plan.results import NoResult
-from onward.plan.scope import OwnRung, Rung, View, names_in_sight, rungs
-from onward.plan.site import Section, Site
+from onward.plan.results import NoResult, written
+from onward.plan.scope import OwnRung, Rung, View, rungs, visible, words_in_sight
+from onward.plan.site import Section, Site, Workflow
 from onward.plan.suggest import nearest
 from onward.plan.template import Reference, literal
+
+_MOST_SUGGESTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,28 @@ def unknown(view: View, reference: Reference) -> Fault:
 
 def resembling(view: View, reference: Reference) -> tuple[str, str] | None:
     """The visible name that the head looks like, with the word for what it is. A task is never meant without more."""
-    seen = {name: word for word, name in names_in_sight(view) if reference.steps or word != "task"}
-    name = nearest(reference.head, seen)
-    return None if name is None else (seen[name], name)
+    words = {name: word for word, name in words_in_sight(view)}
+    name = nearest(reference.head, words)
+    if name is not None:
+        return words[name], name
+    task = nearest_task(view.file, reference.head) if reference.steps else None
+    return ("task", task) if task is not None and _sees(view, task) else None
+
+
+def nearest_task(file: Workflow, head: str) -> str | None:
+    """The task of the file that the head looks like. Thousands of mistakes need no suggestion each."""
+    if head not in file.slips and len(file.slips) < _MOST_SUGGESTIONS:
+        file.slips[head] = nearest(head, file.names())
+    return file.slips.get(head)
+
+
+def _sees(view: View, name: str) -> bool:
+    return any(
+        visible(rung, name, view.file) is not None
+        if isinstance(rung, Rung)
+        else isinstance(rung, OwnRung) and rung.site.name == name
+        for rung in rungs(view)
+    )
 
 
 def _secret(view: View, head: str) -> Fault | None:
@@ -131,10 +151,11 @@ def _whole_loop(view: View, head: str) -> Fault | None:
 
 def _dotted(view: View, reference: Reference) -> Fault | None:
     """`{{T1.3.text}}` where a task is called `T1.3`."""
-    written = "".join(f".{step.value}" for step in reference.steps)
-    for _, name in names_in_sight(view):
-        if "." in name and f"{reference.head}{written}.".startswith(f"{name}."):
-            rest = (reference.head + written)[len(name) :]
+    name = reference.head
+    for i, step in enumerate(reference.steps):
+        name = f"{name}.{step.value}"
+        if view.file.called(name) and _sees(view, name):
+            rest = written(reference.steps[i + 1 :])
             return Fault("unknown-name", _nothing(reference.head), f'write `{{{{["{name}"]{rest}}}}}`')
     return None
 
@@ -150,12 +171,14 @@ def _misspelt(view: View, reference: Reference) -> Fault | None:
 
 def _elsewhere(view: View, reference: Reference) -> Fault | None:
     """A node of that name lies inside a container that can be seen."""
-    for rung in rungs(view):
-        if isinstance(rung, Rung):
-            for name, site in rung.names.items():
-                if site is not rung.before and site.file is view.file:
-                    for path in _paths_to(site, reference.head, name):
-                        return _inside_other(site, path, reference)
+    for site in view.file.called(reference.head):
+        path = [site.name]
+        around = site.parent
+        while around is not None and around.file is view.file and around.name:
+            path.insert(0, around.name)
+            if _sees(view, around.name):
+                return _inside_other(around, ".".join(path), reference)
+            around = around.parent
     return None
 
 
@@ -163,18 +186,7 @@ def _inside_other(site: Site, path: str, reference: Reference) -> Fault:
     message = f"{_nothing(reference.head)}: it lies inside `{site.name}` (line {site.line})"
     if site.looped:
         return Fault("unknown-name", message, f"what a loop leaves behind is `{{{{{site.name}.results}}}}`")
-    rest = "".join(f".{step.value}" if isinstance(step.value, str) else f"[{step.value}]" for step in reference.steps)
-    return Fault("unknown-name", message, f"write `{{{{{path}{rest}}}}}`")
-
-
-def _paths_to(site: Site, name: str, path: str) -> Iterator[str]:
-    if site.inner is not None:
-        return
-    for section in (site.body, site.merge):
-        for child_name, child in section.names.items():
-            if child_name == name:
-                yield f"{path}.{child_name}"
-            yield from _paths_to(child, name, f"{path}.{child_name}")
+    return Fault("unknown-name", message, f"write `{{{{{path}{written(reference.steps)}}}}}`")
 
 
 def _nothing(head: str) -> str:

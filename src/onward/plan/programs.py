@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from onward.model.conditions import Command
 from onward.model.nodes import Kind
 from onward.model.values import Template, Text
+from onward.plan.explain import nearest_task
 from onward.plan.interpreters import Code, Element, code_in
 from onward.plan.report import Where
 from onward.plan.resolver import Resolver
 from onward.plan.scope import RESERVED, LoopRung, View, rungs
 from onward.plan.shell_text import unquoted_variables
-from onward.plan.site import Shape, Site
+from onward.plan.site import Shape
 from onward.plan.suggest import nearest
 from onward.plan.template import Reference, scan
 from onward.plan.trees import items, scalar_text, scalars
@@ -84,22 +85,15 @@ class Programs:
                 self._refuse_code(code, scalar_items[code.at], view)
         return argv
 
-    def settle(self, root: Site) -> None:
+    def settle(self) -> None:
         """Judge the references in scripts whose names were not known when the script was read."""
-        known: dict[int, set[str]] = {}
+        told: dict[tuple[int, str], str | None] = {}
         for reference, view, scalar, key in self._strange:
-            file = view.file
-            if reference.head in file.undeclared:
+            file, head = view.file, reference.head
+            if head in file.undeclared or (reference.steps and file.called(head)):
                 self._refuse(reference, view, scalar, key)
                 continue
-            if id(file) not in known:
-                known[id(file)] = {*file.variables, *file.undeclared, *RESERVED} | {
-                    name for site in root.walk() if site.file is file for name in (site.name, site.item) if name
-                }
-            if reference.steps and reference.head in known[id(file)]:
-                self._refuse(reference, view, scalar, key)
-                continue
-            near = nearest(reference.head, known[id(file)] - {reference.head})
+            near = _nearest_word(told, view, head) or (nearest_task(file, head) if reference.steps else None)
             if near is not None:
                 message = f"`{{{{{reference.source}}}}}` is passed to the script as it is: nothing has that name"
                 help = f'did you mean `{near}`? In a script write "${near}"'
@@ -156,6 +150,15 @@ class Programs:
 
     def _report(self, code: str, message: str, view: View, scalar: Scalar, at: int | None, help: str) -> None:
         self.resolver.report.error(code, message, Where(view.file.document, scalar, view.site, at), help)
+
+
+def _nearest_word(told: dict[tuple[int, str], str | None], view: View, head: str) -> str | None:
+    """The variable, or loop variable around the script, that is meant."""
+    file = view.file
+    if (id(file), head) not in told:
+        told[id(file), head] = nearest(head, (*file.variables, *file.undeclared, *RESERVED))
+    items = (rung.site.item for rung in rungs(view) if isinstance(rung, LoopRung) and rung.site.item)
+    return told[id(file), head] or nearest(head, items)
 
 
 def _element(text: Text) -> Element:

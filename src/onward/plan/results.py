@@ -219,6 +219,11 @@ def _below(site: Site, shown: str) -> str:
     return _has(site, False)
 
 
+def written(steps: tuple[Step, ...]) -> str:
+    """Accessors as they are written."""
+    return "".join(_written(step) for step in steps)
+
+
 def _written(step: Step) -> str:
     if isinstance(step.value, int):
         return f"[{step.value}]"

@@ -173,8 +173,8 @@ def needed(site: Site) -> set[str]:
     return found
 
 
-def names_in_sight(view: View) -> Iterator[tuple[str, str]]:
-    """Every visible name with the word for what it is, variables first."""
+def words_in_sight(view: View) -> Iterator[tuple[str, str]]:
+    """Every visible name but those of tasks, after the word for what it is."""
     for name in view.file.variables:
         yield "variable", name
     for rung in rungs(view):
@@ -184,12 +184,6 @@ def names_in_sight(view: View) -> Iterator[tuple[str, str]]:
             yield "name", "index"
             if rung.site.counted:
                 yield "name", "previous"
-        elif isinstance(rung, Rung):
-            for name in rung.names:
-                if visible(rung, name, view.file) is not None:
-                    yield "task", name
-        else:
-            yield "task", rung.site.name
     for name in RESERVED:
         yield "name", name
     if view.own:

@@ -87,7 +87,8 @@ class Workflow:
     `shown` is the path relative to the main file's folder (empty: the main file). `given` are variables that have a
     value without being declared; `typed` those whose value may be no text,
     `optional` those that are declared and may have no value at all. `adapters` leads from a name in this file
-    to the name in the plan. `undeclared` collects names that are used as variables and nowhere declared.
+    to the name in the plan. `undeclared` collects names that are used as variables and nowhere declared, `sites` all
+    nodes of the file, `slips` the task that is meant by a name that nothing has.
     """
 
     document: Document
@@ -101,6 +102,20 @@ class Workflow:
     optional: frozenset[str] = frozenset()
     undeclared: dict[str, Any] = field(default_factory=dict)
     included: bool = False
+    sites: list[Site] = field(default_factory=list)
+    by_name: dict[str, list[Site]] = field(default_factory=dict)
+    slips: dict[str, str | None] = field(default_factory=dict)
+
+    def called(self, name: str) -> list[Site]:
+        """The nodes of that name, anywhere in this file."""
+        return self.names().get(name, [])
+
+    def names(self) -> dict[str, list[Site]]:
+        """The nodes of this file by name; made when a mistake is first looked into."""
+        if not self.by_name:
+            for site in self.sites:
+                self.by_name.setdefault(site.name, []).append(site)
+        return self.by_name
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -91,6 +91,7 @@ class Skeleton:
             order=order,
             depth=depth,
         )
+        file.sites.append(site)
         if "loop" in site.fields:
             _mark_loop(site, site.fields["loop"].value)
         if "needs" in site.fields:
