@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onward"
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
 VAGUE = {"util", "utils", "helper", "helpers", "misc", "stuff", "tools", "shared"}
-SOMEBODYS_MACHINE = re.compile(r"(?<![\w.])/(?:home|Users|root)/\w|(?<![\w.])/work/|[A-Z]:\\\\Users")
+SOMEBODYS_MACHINE = re.compile(r"(?<![\w.])/(?:home|Users|root|work)/\w|[A-Z]:\\\\Users")
 
 
 def test_imports_go_one_way() -> None:

@@ -1,17 +1,16 @@
-"""How one change moves the rest: children are reached, places of `limit` are given away, containers end.
+"""How one change moves the rest: children are reached, and containers end.
 
 Everything here follows from recorded events alone, so a journal that is read again leads to the same place.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections import deque
-
 from onward.model.nodes import Kind, Loop, Node
 from onward.model.status import Status, Then
 from onward.state.instance import Asked, Instance, Role, Stage
+from onward.state.places import admit, hold, release
 from onward.state.run_state import RunState, steps_of
+from onward.state.timers import watch_timer
 
 # --- reaching -------------------------------------------------------------------------------------------------
 
@@ -35,7 +34,7 @@ def progress(state: RunState, instance: Instance) -> None:
             case Stage.NEW:
                 return
             case Stage.RUNNING if instance.is_leaf:
-                _hold(state, instance)
+                hold(state, instance)
                 return
             case Stage.RUNNING:
                 enter_body(state, instance)
@@ -470,87 +469,3 @@ def end_one(state: RunState, instance: Instance, reason: str) -> None:
         instance.result, instance.reason = Status.CANCELLED, reason
         instance.stage = Stage.CLOSED
         progress(state, instance)
-
-
-# --- places of `limit` ----------------------------------------------------------------------------------------
-
-
-def admit(state: RunState, instance: Instance) -> None:
-    """Into the frontier, if every limit has a place for it; else into the queue of the first that is full."""
-    if instance.works and instance.ending is None and not instance.held and not _acquire(state, instance):
-        return
-    if not instance.issued:
-        state.frontier[instance.path] = instance
-
-
-def _scopes(state: RunState, instance: Instance) -> list[tuple[Instance, int]]:
-    found = [(state.root, state.limit)]
-    place = instance.parent
-    while place is not None and place is not state.root:
-        if place.node is not None and place.node.limit is not None and place.role is not Role.SECTION:
-            found.append((place, place.node.limit))
-        place = place.parent
-    return found
-
-
-def _hold(state: RunState, instance: Instance) -> None:
-    """A leaf that already runs (re-attached) holds its places whether or not they are free."""
-    if instance.works and not instance.held:
-        for scope, _ in _scopes(state, instance):
-            scope.held += 1
-        instance.held = 1
-
-
-def _acquire(state: RunState, instance: Instance) -> bool:
-    scopes = _scopes(state, instance)
-    for scope, limit in scopes:
-        if scope.held >= limit:
-            if scope.queue is None:
-                scope.queue = deque()
-            scope.queue.append(instance)
-            return False
-    for scope, _ in scopes:
-        scope.held += 1
-    instance.held = 1
-    return True
-
-
-_MAY_WAIT = frozenset({Stage.REACHED, Stage.READY, Stage.RETRY, Stage.WORKED, Stage.VALID, Stage.SURE})
-"""Stages in which a leaf may wait for a place; one whose work is done needs a place again after a resume."""
-
-
-def release(state: RunState, instance: Instance) -> None:
-    """Give the places of a leaf back, and let those in who wait for one."""
-    if not instance.held or not instance.is_leaf:
-        return
-    instance.held = 0
-    scopes = _scopes(state, instance)
-    for scope, _ in scopes:
-        scope.held -= 1
-    for scope, limit in scopes:
-        while scope.queue and scope.held < limit:
-            candidate = scope.queue.popleft()
-            if candidate.stage in _MAY_WAIT and not candidate.held:
-                admit(state, candidate)
-
-
-# --- time -----------------------------------------------------------------------------------------------------
-
-
-def watch_timer(state: RunState, instance: Instance) -> None:
-    """Wake `instance` at the time that it waits for: the next attempt or iteration, or the end of its gate."""
-    due = instance.until
-    if instance.stage is Stage.GATE:
-        gate = state.gates.get(instance.path)
-        due = gate.expires_at.timestamp() if gate is not None and gate.expires_at is not None else None
-    if due is not None:
-        state.ticket += 1
-        heapq.heappush(state.timers, (due, state.ticket, instance.path))
-
-
-def watch_deadline(state: RunState, instance: Instance, started_active_s: float) -> None:
-    """A container with `timeout` began; the deadline counts active seconds."""
-    node = instance.node
-    if node is not None and node.timeout_s is not None and not instance.is_leaf and instance.role is not Role.LOOP:
-        state.ticket += 1
-        heapq.heappush(state.deadlines, (started_active_s + node.timeout_s, state.ticket, instance.path))

@@ -26,10 +26,12 @@ from onward.model.actions import (
 from onward.model.nodes import Plan
 from onward.model.status import Outcome, Status, Where
 from onward.model.values import Value
-from onward.state.advance import cut, end_one, progress, release, watch_deadline, watch_timer
+from onward.state.advance import cut, end_one, progress
 from onward.state.instance import Asked, Instance, Role, Stage
+from onward.state.places import release
 from onward.state.reset import forget_failures, rerun, reset, restart_sections
 from onward.state.run_state import Pausing, RunState
+from onward.state.timers import watch_deadline, watch_timer
 
 
 def fold(state: RunState, event: ev.Event) -> None:
