@@ -230,3 +230,21 @@ def test_a_keeper_that_is_killed_twice_ends_the_drive_and_the_resume_goes_on(pro
     project.touch("go")
     project.onward("resume", "r", "--yes").check()
     assert project.ledger == ["a", "a", "a", "b"]
+
+
+def test_a_rerun_does_what_used_the_result_again_and_nothing_else(project: Project):
+    project.workflow("""
+        task:
+          - a: {run: 'echo a >> ledger.txt; cat input.txt'}
+          - b: {env: {A: "{{a.text}}"}, run: 'echo b >> ledger.txt; echo "<$A>"'}
+          - c: {run: 'echo c >> ledger.txt'}
+          - d: {run: [tee, -a, d.txt], stdin: "{{b.text}} "}
+    """)
+    project.write("input.txt", "one\n")
+    project.onward("run", "w.yaml", "--id", "r").check()
+    project.write("input.txt", "two\n")
+    said = project.onward("resume", "r", "--rerun", "a", "--yes").check()
+    assert project.ledger == ["a", "b", "c", "a", "b"]
+    assert project.read("d.txt") == "<one> <two> "
+    assert "`b` is done again: it used the result of `a`" in said.err
+    assert "did you mean `a`" in project.onward("resume", "r", "--rerun", "aa").check(2).err

@@ -311,17 +311,22 @@ def _nothing_to_do(options: ResumeOptions, opened: Opened, observer: Observer) -
 def _first_events(options: ResumeOptions, opened: Opened, observer: Observer) -> list[ev.Event]:
     """What this driver records before anything moves: repairs, that it goes on, what is set aside."""
     from onward.recovery.artifacts import check_artifacts
+    from onward.recovery.reruns import overrides_for
 
     state = opened.state
     directory = Path(opened.plan.file).parent / opened.plan.directory
-    overrides: list[ev.Event] = [_rerun(state, path) for path in options.rerun]
+    overrides: list[ev.Event] = list(overrides_for(state, options.rerun, this_process().user))
+    again = frozenset(event.path for event in overrides if isinstance(event, ev.Override))
+    for event in overrides:
+        if isinstance(event, ev.Override) and event.path not in options.rerun:
+            observer.message("note", f"`{event.path}` is done again: {event.reason}")
     overrides += check_artifacts(
         state,
         directory,
         opened.folder.run_id,
         observer.message,
         keep_different=options.yes,
-        again=frozenset(options.rerun),
+        again=again,
     )
     tell_what_is_kept(state, opened.changes, options.variables, observer.message)
     events: list[ev.Event] = list(opened.notes)
@@ -344,17 +349,6 @@ def _first_events(options: ResumeOptions, opened: Opened, observer: Observer) ->
 
 def _owner(owner: ev.Owner) -> ev.Owner:
     return ev.Owner(host=owner.host, boot=owner.boot, pid=owner.pid, started=owner.started, user=owner.user)
-
-
-def _rerun(state: RunState, path: str) -> ev.Override:
-    if path not in state.index and state.get(path) is None:
-        from difflib import get_close_matches
-
-        close = get_close_matches(path, state.index, n=1)
-        raise UsageError(
-            f"the workflow has no node `{path}`", help=f"did you mean `{close[0]}`?" if close else "see `onward show`"
-        )
-    return ev.Override(path=path, action="rerun", by=this_process().user, reason="--rerun")
 
 
 # --- drive ----------------------------------------------------------------------------------------------------
