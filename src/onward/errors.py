@@ -17,7 +17,7 @@ OnwardError                 exit 2   the family; `code` is a stable slug, `help`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 class OnwardError(Exception):
@@ -35,8 +35,7 @@ class OnwardError(Exception):
         return self.message if self.help is None else f"{self.message}\nhelp: {self.help}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """A place in a file; `line` and `column` count from 1."""
 
     file: str
@@ -47,8 +46,7 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(NamedTuple):
     """One mistake in a workflow file (`format.md` section 7 has the form in which it is shown).
 
     `trail` names the nodes around it, outermost first; `source` is the line of the file.
@@ -143,11 +141,11 @@ class WorkflowCheckpointError(OnwardError):
     code = "checkpoint"
 
 
-@dataclass(slots=True)
 class Collector:
     """Gathers problems, so that all mistakes of a file are reported together."""
 
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
 
     def add(self, problem: Problem) -> None:
         self.problems.append(problem)

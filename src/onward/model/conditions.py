@@ -1,6 +1,7 @@
-"""The one vocabulary of conditions: `skip-if`, `ensure`, `validators`, `while`, `until` (`format.md` 3.6)."""
+"""The one vocabulary of conditions: `skip-if`, `ensure`, `validators`, `while`, `until` (`format.md` 3.6).
 
-from __future__ import annotations
+No `from __future__ import annotations` here: evaluating the text of so many fields would slow every start.
+"""
 
 from msgspec import Struct
 
@@ -91,19 +92,19 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed", tag_field="is"):
 class All(Struct, frozen=True, kw_only=True, tag="all", tag_field="is"):
     """Each of these holds; they are tried in order up to the first that does not."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple["Condition", ...]
 
 
 class Any(Struct, frozen=True, kw_only=True, tag="any", tag_field="is"):
     """At least one of these holds; they are tried in order up to the first that does."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple["Condition", ...]
 
 
 class Not(Struct, frozen=True, kw_only=True, tag="not", tag_field="is"):
     """The condition does not hold."""
 
-    condition: Condition
+    condition: "Condition"
 
 
 class Judge(Struct, frozen=True, kw_only=True, tag="judge", tag_field="is", omit_defaults=True):

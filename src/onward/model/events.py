@@ -3,9 +3,9 @@
 An event is one past-tense fact. The journal writes it as one line; `state.fold` is the only reader of meaning.
 `seq` counts from 1, `at` is UTC, `epoch` grows by one whenever a driver takes over, `batch` numbers the lines that
 were flushed together. Events are stamped by the journal when they are added, and never changed afterwards.
-"""
 
-from __future__ import annotations
+No `from __future__ import annotations` here: evaluating the text of so many fields would slow every start.
+"""
 
 import datetime as dt
 from typing import Any

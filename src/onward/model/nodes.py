@@ -1,6 +1,7 @@
-"""The plan: the workflow definition resolved into nodes. What a resume stores and reads back without YAML."""
+"""The plan: the workflow definition resolved into nodes. What a resume stores and reads back without YAML.
 
-from __future__ import annotations
+No `from __future__ import annotations` here: evaluating the text of so many fields would slow every start.
+"""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -168,11 +169,11 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     file: str = ""
     title: Text | None = None
     work: Work | None = None
-    steps: tuple[tuple[Node, ...], ...] = ()
-    members: tuple[Node, ...] = ()
-    merge: tuple[tuple[Node, ...], ...] = ()
-    on_failure_steps: tuple[tuple[Node, ...], ...] = ()
-    finally_steps: tuple[tuple[Node, ...], ...] = ()
+    steps: "tuple[tuple[Node, ...], ...]" = ()
+    members: "tuple[Node, ...]" = ()
+    merge: "tuple[tuple[Node, ...], ...]" = ()
+    on_failure_steps: "tuple[tuple[Node, ...], ...]" = ()
+    finally_steps: "tuple[tuple[Node, ...], ...]" = ()
     on_failure: Then = Then.STOP
     needs: tuple[str, ...] = ()
     limit: int | None = None
@@ -199,11 +200,11 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     worktree: bool = False
     budget: Budget | None = None
     with_: dict[str, Data] = {}
-    included: Included | None = None
+    included: "Included | None" = None
     wants_json: bool = False
     referenced: bool = False
 
-    def children(self) -> Iterator[Node]:
+    def children(self) -> "Iterator[Node]":
         """Every node directly below, sections included, in the order of the file."""
         for step in self.steps:
             yield from step
@@ -212,7 +213,7 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
             for step in section:
                 yield from step
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> "Iterator[Node]":
         """This node and every node below it, in the order of the file."""
         yield self
         for child in self.children():

@@ -1,6 +1,7 @@
-"""Values as the plan sees them: texts with references in them, and results as the journal keeps them."""
+"""Values as the plan sees them: texts with references in them, and results as the journal keeps them.
 
-from __future__ import annotations
+No `from __future__ import annotations` here: evaluating the text of so many fields would slow every start.
+"""
 
 from enum import StrEnum
 from typing import Any

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from onward.model.nodes import Kind, Node
 from onward.model.values import Ref, Root, Value
@@ -11,15 +12,13 @@ from onward.state.instance import Instance, Role
 from onward.state.run_state import RunState
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """There is no value; `why` says so in words."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(Struct, frozen=True):
     """A value that the state knows (text, number, JSON value)."""
 
     value: Any
@@ -179,8 +178,7 @@ def result_of(target: Instance, field: str) -> Found:
     return Missing(f"`{target.name}` has no `{field}`: {why}")
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsOf:
+class ResultsOf(Struct, frozen=True):
     """Stands for `results`: the members or iterations below that path, to be laid out by whoever reads values."""
 
     path: str

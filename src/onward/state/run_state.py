@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from onward.model.events import GateOpen, Owner
 from onward.model.nodes import Node, Plan
@@ -12,8 +12,7 @@ from onward.state.instance import NO_OUTPUTS, Instance, Role, Stage
 SECTIONS = ("@merge", "@on-failure", "@finally")
 
 
-@dataclass(slots=True)
-class Pausing:
+class Pausing(Struct):
     """A pause that was asked for; `complete` once everything is quiet. Times: seconds since the epoch."""
 
     reason: str
@@ -26,8 +25,7 @@ class Pausing:
     until: float | None = None
 
 
-@dataclass(slots=True)
-class RunFacts:
+class RunFacts(Struct):
     """What the events say about the run as a whole."""
 
     run: str = ""
