@@ -138,18 +138,19 @@ class Programs:
         self._report("interpreter-template", message, view, scalar, at, help)
 
     def _tell_of_bare_variables(self, scalar: Scalar, view: View) -> None:
-        known = {*view.file.variables, *view.file.given}
-        known.update(rung.site.item for rung in rungs(view) if isinstance(rung, LoopRung) and rung.site.item)
-        if not known:
-            return
+        file = view.file
         for at, name in unquoted_variables(scalar.text):
-            if name in known:
+            if name in file.variables or name in file.given or _is_loop_variable(name, view):
                 message = f"`${name}` stands without quotes, so the shell splits its value and expands `*` in it"
-                where = Where(view.file.document, scalar, view.site, at)
+                where = Where(file.document, scalar, view.site, at)
                 self.resolver.report.warn("unquoted", message, where, f'write "${name}"')
 
     def _report(self, code: str, message: str, view: View, scalar: Scalar, at: int | None, help: str) -> None:
         self.resolver.report.error(code, message, Where(view.file.document, scalar, view.site, at), help)
+
+
+def _is_loop_variable(name: str, view: View) -> bool:
+    return any(isinstance(rung, LoopRung) and rung.site.item == name for rung in rungs(view))
 
 
 def _nearest_word(told: dict[tuple[int, str], str | None], view: View, head: str) -> str | None:

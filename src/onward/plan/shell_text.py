@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 _NAME = re.compile(r"\$(?:([a-z_][a-z0-9_]*)|\{([a-z_][a-z0-9_]*))")
+_ALL_QUOTED = re.compile(r"""(?:[^"'`\\#$(<]|"[^"`\\$]*(?:\$(?:\w+|\{\w+\})[^"`\\$]*)*")*""")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _HERE = re.compile(r"<<-?[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([\w.-]+))")
 _WORD = re.compile(r"[\w./:=,@%^~*?+\]-]+")
@@ -21,7 +22,8 @@ _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "ti
 
 def unquoted_variables(script: str) -> Iterator[tuple[int, str]]:
     """Offset and name of every `$name` and `${name…}` of small letters outside of quotes."""
-    return _Reader(script).read()
+    # Most scripts are plain words and `"$name"`; one look is enough for them.
+    return iter(()) if _ALL_QUOTED.fullmatch(script) else _Reader(script).read()
 
 
 class _Reader:
