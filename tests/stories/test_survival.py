@@ -212,7 +212,7 @@ def test_a_killed_keeper_is_replaced_and_what_it_kept_is_done_again(project: Pro
     assert project.tasks() == []
 
 
-def test_a_keeper_that_is_killed_twice_ends_the_drive_and_the_resume_goes_on(project: Project):
+def test_a_task_whose_keeper_is_killed_twice_has_failed_and_the_resume_tries_it_again(project: Project):
     import os
     import signal
 
@@ -227,6 +227,7 @@ def test_a_keeper_that_is_killed_twice_ends_the_drive_and_the_resume_goes_on(pro
         for pid in project.keepers(driver.pid):
             os.kill(pid, signal.SIGKILL)
     assert driver.wait(30) == 1
+    assert "killed twice" in project.node("a")["reason"]
     project.touch("go")
     project.onward("resume", "r", "--yes").check()
     assert project.ledger == ["a", "a", "a", "b"]

@@ -61,7 +61,6 @@ from onward.tasks.prepare import Prepared, prepare, prepared_before
 from onward.tasks.surroundings import Surroundings
 from onward.tasks.validators import validate
 
-MOST_KEEPERS_LOST = 1
 ANSWER_WITHIN_S = 4 * KILL_AFTER_S
 """a stopped task ends within `KILL_AFTER_S`, and its end is told a moment later"""
 
@@ -98,6 +97,7 @@ class Work:
         self._errands: set[asyncio.Task[None]] = set()
         self._stopping: dict[str, str] = {}
         self._keepers_lost = 0
+        self._lost_keeper: set[str] = set()
         self._happened: Happened = lambda *_: None
         self._fail: Callable[[BaseException], None] = lambda _: None
         self._workers = Workers(link, folder, context, self._call_ended)
@@ -246,19 +246,11 @@ class Work:
     def _keeper_lost(self) -> None:
         """The keeper was killed: its tasks lost their output, and most ended by that. They count as interrupted.
 
-        Another keeper takes its place, once: somebody who kills keepers is not to be argued with.
+        Another keeper takes its place. A task that loses its keeper twice has failed: once it may have been chance.
         """
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._link.fileno())
         self._keepers_lost += 1
-        if self._keepers_lost > MOST_KEEPERS_LOST:
-            self._fail(
-                KeeperLost(
-                    "the process that looks after this run's tasks was killed again",
-                    help=f"`onward resume {self._context.run}` sweeps what is left of them and goes on",
-                )
-            )
-            return
         self._observer.message("warning", "the process that looks after tasks was killed; another takes its place")
         self._workers.close()
         self._link.close()
@@ -277,8 +269,16 @@ class Work:
 
     def _swept(self, path: str, begun: Begun, _: object) -> None:
         """Nothing is left of an attempt whose keeper was killed."""
-        if self._running.get(path) is begun:
+        if self._running.get(path) is not begun:
+            return
+        if path not in self._lost_keeper:
+            self._lost_keeper.add(path)
             self._lost(path)
+            return
+        self._forget(path)
+        text = "the process that looks after it was killed twice"
+        attempt = begun.event.attempt
+        self._happened(ev.AttemptEnd(path=path, attempt=attempt, outcome=Outcome.ERROR, error=text, final=True))
 
     # --- what an earlier driver left ----------------------------------------------------------------------------
 
