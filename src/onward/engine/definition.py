@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,18 +24,22 @@ class Loaded:
     files: dict[str, bytes]
 
 
-def load_plan(path: Path, *, shown: str | None = None) -> Loaded:
-    """Read, check and resolve a workflow file. Raises `Problems` with every mistake that was found."""
+def load_plan(path: Path, *, shown: str | None = None, given: Iterable[str] = ()) -> Loaded:
+    """Read, check and resolve a workflow file. Raises `Problems` with every mistake that was found.
+
+    `given` are names of variables that the start gives, and that need no declaration.
+    """
+    given = tuple(given)
     try:
         document = load(path, shown=shown)
     except Problems as failure:
         if isinstance(failure.document, Document):
-            more = problems_of_meaning(failure.document, failure.problems)
+            more = problems_of_meaning(failure.document, failure.problems, given)
             raise Problems([*failure.problems, *more]) from None
         raise
     refused = unsupported(document)
     if refused:
         raise Problems(refused)
-    plan, warnings = make_plan(document)
+    plan, warnings = make_plan(document, given)
     base = Path(plan.file).parent
     return Loaded(plan, warnings, {file.path: (base / file.path).read_bytes() for file in plan.files})

@@ -119,7 +119,7 @@ def start_run(options: StartOptions, observer: Observer) -> RunResult:
 
     link = KeeperLink.launch()
     try:
-        loaded = load_plan(options.file, shown=os.fspath(options.file))
+        loaded = load_plan(options.file, shown=os.fspath(options.file), given=options.variables)
         for warning in loaded.warnings:
             observer.message("warning", str(warning))
         store = store_for_file(options.file, options.store)

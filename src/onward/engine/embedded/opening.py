@@ -135,7 +135,7 @@ def current_definition(folder: RunFolder, *, original: bool = False) -> Definiti
     from onward.plan.diff import compare
 
     try:
-        loaded = load_plan(Path(stored.file))
+        loaded = load_plan(Path(stored.file), given=stored.undeclared)
     except OnwardError as error:
         error.help = (error.help + "\n" if error.help else "") + (
             f"nothing was run; mend the file, or go on with the definition that was stored at the start: "
