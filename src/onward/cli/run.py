@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import click
 
 from onward.cli.common import Common, common_options
 from onward.cli.progress import progress_for
-from onward.cli.target import at, print_json
+from onward.cli.settings import ENGINES, settings_of
+from onward.cli.target import at, print_json, store_of_file
 from onward.cli.variables import given_variables, variable_options
 from onward.engine.embedded.launch import RunResult, StartOptions, start_run
-from onward.store.locate import store_for_file
+from onward.errors import UsageError
 
 
 @click.command("run")
@@ -25,6 +27,7 @@ from onward.store.locate import store_for_file
 @click.option("--id", "run_id", metavar="ID", help="The id of the run (made from the workflow's name and the time).")
 @click.option("--adapter", metavar="NAME", envvar="ONWARD_ADAPTER", help="The agent for prompts that name none.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many tasks at once.")
+@click.option("--engine", metavar="NAME", envvar="ONWARD_ENGINE", help="What drives the run: embedded (the default).")
 @click.option("--detach", is_flag=True, help="Print the id of the run and return; it goes on by itself.")
 @click.option("--dry-run", is_flag=True, help="Show the plan; nothing is done.")
 @click.option("--yes", is_flag=True, help="Ask nothing that has a default.")
@@ -39,6 +42,7 @@ def command(
     run_id: str | None,
     adapter: str | None,
     limit: int | None,
+    engine: str | None,
     detach: bool,
     dry_run: bool,
     yes: bool,  # noqa: ARG001 - nothing is asked here yet
@@ -51,18 +55,21 @@ def command(
     variables = given_variables(given)
     if dry_run:
         return _show_plan(common, file, variables, vars_file)
+    settings = settings_of(file)
+    _check_engine(engine)
+    store = store_of_file(file, common)
     options = StartOptions(
         file=file,
         variables=variables,
         vars_file=vars_file,
-        store=common.store,
+        store=os.fspath(store.root),
         run_id=run_id,
-        adapter=adapter,
-        limit=limit,
+        adapter=adapter or settings.adapter,
+        limit=limit or settings.limit,
         resume=resume,
         rerun=rerun,
     )
-    where = at(store_for_file(file, common.store))
+    where = at(store)
     if detach:
         from onward.cli.detached import drive_detached
 
@@ -70,6 +77,11 @@ def command(
     with progress_for(common, where) as progress:
         result = start_run(options, progress)
     return finish(common, result)
+
+
+def _check_engine(engine: str | None) -> None:
+    if engine is not None and engine not in ENGINES:
+        raise UsageError(f"there is no engine `{engine}`", help=f"known is: {', '.join(ENGINES)}")
 
 
 def finish(common: Common, result: RunResult) -> int:

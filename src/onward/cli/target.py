@@ -5,27 +5,38 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from onward.cli.common import Common
+from onward.cli.settings import settings_here, settings_of
 from onward.errors import UsageError
 from onward.store.folder import RunFolder
-from onward.store.locate import store_here
+from onward.store.locate import VARIABLE, store_for_file, store_here
 from onward.store.runs import Store
 
 
 def store_of(common: Common) -> Store:
     """The store that a command without a workflow file means."""
-    return store_here(common.store)
+    return store_here(common.store or _named_here())
+
+
+def store_of_file(file: Path, common: Common) -> Store:
+    """The store for runs of a workflow file."""
+    return store_for_file(file, common.store or os.environ.get(VARIABLE) or settings_of(file).store)
 
 
 def at(store: Store) -> str:
     """What a printed command needs after the run id so that it finds this store: ` --store DIR`, or nothing."""
-    found = store_here()
+    found = store_here(_named_here())
     same = os.path.realpath(found.root) == os.path.realpath(store.root)
     return "" if same else f" --store {shlex.quote(os.fspath(store.root))}"
+
+
+def _named_here() -> str | None:
+    return os.environ.get(VARIABLE) or settings_here().store
 
 
 def run_and_path(store: Store, words: tuple[str, ...]) -> tuple[RunFolder, str | None]:
