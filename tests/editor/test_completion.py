@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from editor.language_server import LanguageServer, found
+from onward.cli.init import command
 from onward.model.nodes import Kind
 from onward.spec.schema import schema_text
 
@@ -93,6 +95,19 @@ def test_the_keys_of_its_own_kind_are_offered_to_a_task(editor: Editor) -> None:
 def test_words_of_a_closed_set_are_offered(editor: Editor) -> None:
     editor.open("task:\n  - a:\n      run: echo hi\n      on-resume: ")
     assert {"retry", "ask", "check", "always"} <= editor.offered(4)
+
+
+def test_a_starter_is_completed_as_it_was_written(editor: Editor) -> None:
+    folder = editor.folder / "starter"
+    folder.mkdir()
+    file = folder / "workflow.yaml"
+    assert CliRunner().invoke(command, [str(file), "--template", "shell"]).exit_code == 0
+    text = file.read_text("utf-8")
+    assert editor.server.open(file, text) == []
+    assert {"timeout", "limit"} <= editor.server.complete(text.count("\n"), 0)
+    broken = text.replace("artifacts:", "artefacts:", 1)
+    [fault] = editor.server.open(folder / "broken.yaml", broken)
+    assert "artefacts" in fault["message"]
 
 
 def test_top_level_keys_are_offered_and_explained(editor: Editor) -> None:

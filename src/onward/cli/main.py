@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("onward.cli.show", "The record of a node: attempts, results, artifacts, why it ran or was kept"),
     "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
     "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),
+    "init": ("onward.cli.init", "Write a starter workflow"),
     "schema": ("onward.cli.schema", "The JSON Schema of workflow files, for editors"),
 }
 

@@ -81,7 +81,7 @@ class Store:
         target = RunFolder(self.runs_folder / run_id)
         if os.path.lexists(target.root):
             raise _taken(run_id)
-        self._make()
+        self.make()
         self._remove_left_overs()
         draft = RunFolder(self.runs_folder / f"{_DRAFT}{run_id}-{os.getpid()}")
         files.make_folder(draft.root)
@@ -102,7 +102,7 @@ class Store:
             raise
         return NewRun(folder=target, lock=held, journal=journal)
 
-    def _make(self) -> None:
+    def make(self) -> None:
         """The folders of the store, on the disk, and what keeps it out of commits. That file comes last: where it is,
         everything is."""
         new = files.make_folder(self.root, durable=True)
