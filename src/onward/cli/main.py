@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
     "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),
     "init": ("onward.cli.init", "Write a starter workflow"),
+    "doctor": ("onward.cli.doctor", "Whether this machine and its store are fit for runs"),
     "schema": ("onward.cli.schema", "The JSON Schema of workflow files, for editors"),
 }
 
