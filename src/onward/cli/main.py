@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "logs": ("onward.cli.logs", "What tasks wrote"),
     "show": ("onward.cli.show", "The record of a node: attempts, results, artifacts, why it ran or was kept"),
     "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
+    "clean": ("onward.cli.clean", "Remove runs that have ended"),
     "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),
     "init": ("onward.cli.init", "Write a starter workflow"),
     "doctor": ("onward.cli.doctor", "Whether this machine and its store are fit for runs"),
