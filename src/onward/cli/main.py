@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("onward.cli.init", "Write a starter workflow"),
     "doctor": ("onward.cli.doctor", "Whether this machine and its store are fit for runs"),
     "schema": ("onward.cli.schema", "The JSON Schema of workflow files, for editors"),
+    "completion": ("onward.cli.completion", "The script that completes commands in a shell"),
 }
 
 EXIT_USAGE = 2
