@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
@@ -35,6 +36,6 @@ def command(common: Common, shell: str | None) -> int:
         raise UsageError("it is not known which shell is meant", help=f"name one of {', '.join(SHELLS)}")
     # Not the `source` of bash's own class, which starts a bash to ask for its version.
     click.echo(ShellComplete.source(SHELLS[name](cli, {}, "onward", COMPLETION)), nl=False)
-    if click.get_text_stream("stdout").isatty():
+    if sys.stdout.isatty():
         common.note(f"to have it always: {PLACES[name]}")
     return 0
