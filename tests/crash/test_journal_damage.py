@@ -40,8 +40,8 @@ def test_a_journal_cut_at_any_byte_keeps_every_whole_line_and_goes_on(
 ) -> None:
     data, events = original
     ends = [index + 1 for index, byte in enumerate(data) if byte == 10]
+    path = place / "journal.jsonl"
     for size in range(len(data) + 1):
-        path = place / f"{size}.jsonl"
         path.write_bytes(data[:size])
         whole = sum(end <= size for end in ends)
         found, reading = journals.finished(path)
@@ -55,7 +55,8 @@ def test_a_journal_cut_at_any_byte_keeps_every_whole_line_and_goes_on(
             [added] = journals.appended(path, Note(text="on"))
             assert read(path).all() == [*events[:whole], added]
             assert verify(path).whole
-        path.unlink()
+        for aside in place.glob("journal.torn-*"):
+            aside.unlink()
 
 
 @pytest.mark.crash
