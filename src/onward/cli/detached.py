@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -28,8 +29,25 @@ EXIT_BUG = 70
 Work = Callable[[Observer], RunResult]
 
 
+class Begun(NamedTuple):
+    """A driver that was started: its process, and what it said until the run had begun or could not."""
+
+    pid: int
+    told: list[dict[str, Any]]
+
+    @property
+    def run(self) -> str | None:
+        """The id of the run, once it has begun."""
+        return self.told[-1].get("run") if self.told else None
+
+
 def drive_detached(work: Work, common: Common, at: str) -> int:
     """Do the work in a child; print the run's id when it has begun. Returns the parent's exit code."""
+    return _tell(begin(work, common, at).told, common, at)
+
+
+def begin(work: Work, common: Common, at: str) -> Begun:
+    """Do the work in a child; returns when the run has begun, or cannot."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -39,8 +57,7 @@ def drive_detached(work: Work, common: Common, at: str) -> int:
         _be_the_driver(work, common, at, writing)
     os.close(writing)
     with open(reading, encoding="utf-8") as pipe:
-        told = [json.loads(line) for line in pipe]
-    return _tell(told, common, at)
+        return Begun(child, [json.loads(line) for line in pipe])
 
 
 def _tell(told: list[dict[str, Any]], common: Common, at: str) -> int:
@@ -98,6 +115,8 @@ class _Detached(PlainProgress):
 def _be_the_driver(work: Work, common: Common, at: str, pipe: int) -> None:
     """Never returns: the child must not go on as if it were the parent."""
     os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)  # what the parent does about them is not the child's affair
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)

@@ -14,6 +14,7 @@ from onward.engine.embedded.launch import ResumeOptions, resume_run
 
 @click.command("resume")
 @click.argument("run", required=False)
+@click.option("--all", is_flag=True, help="All runs that were interrupted, or paused by a shutdown; side by side.")
 @click.option("--yes", is_flag=True, help="Ask nothing that has a default; changed artifacts are kept.")
 @click.option("--var", "given", multiple=True, metavar="K=V", help="A new value for tasks that still run.")
 @click.option("--rerun", multiple=True, metavar="PATH", help="Do this node and what depends on it again.")
@@ -27,6 +28,7 @@ from onward.engine.embedded.launch import ResumeOptions, resume_run
 def command(
     common: Common,
     run: str | None,
+    all: bool,
     yes: bool,
     given: tuple[str, ...],
     rerun: tuple[str, ...],
@@ -40,7 +42,13 @@ def command(
     """Go on with a run from where it stopped: finished tasks are kept, failed ones are tried again.
 
     RUN is a run id or the beginning of one; without it the newest run goes on. Exit codes are those of `onward run`.
+    With --all the worst of them; changed artifacts are kept, and runs that a person paused stay paused.
     """
+    if all:
+        from onward.cli.resume_all import refuse_with_all, resume_all
+
+        refuse_with_all(run, given, rerun, original=original, accept_damage=accept_damage, take_over=take_over)
+        return resume_all(common, adapter=adapter, limit=limit, detach=detach)
     store = store_of(common)
     options = ResumeOptions(
         run=store.find(run),
