@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
     "clean": ("onward.cli.clean", "Remove runs that have ended"),
     "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),
+    "explain": ("onward.cli.explain", "How each value is found, and what a resume would do"),
     "graph": ("onward.cli.graph", "Draw a workflow file, or a run as it stands"),
     "init": ("onward.cli.init", "Write a starter workflow"),
     "doctor": ("onward.cli.doctor", "Whether this machine and its store are fit for runs"),
