@@ -40,4 +40,5 @@ def _name_of(part: str) -> str:
 
 def _hashed(part: str) -> str:
     stem = _UNSAFE.sub("-", part).strip("-.")[:_STEM_CHARACTERS]
-    return f"{stem}~{sha256(part.encode('utf-8', 'surrogateescape')).hexdigest()[:_HASH_DIGITS]}"
+    digest = sha256(part.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{stem}~{digest[:_HASH_DIGITS]}"

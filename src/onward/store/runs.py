@@ -85,8 +85,9 @@ class Store:
         self._remove_left_overs()
         draft = RunFolder(self.runs_folder / f"{_DRAFT}{run_id}-{os.getpid()}")
         files.make_folder(draft.root)
-        held = draft.lock()
+        held = None
         try:
+            held = draft.lock()
             journal = _written(draft, definition, plan, start, now)
             _publish(draft, target)
         except (StoreError, JournalError, UsageError):
@@ -218,13 +219,14 @@ def _publish(draft: RunFolder, target: RunFolder) -> None:
         raise files.trouble(error, "make the run", target.root, StoreError) from error
 
 
-def _discard(draft: RunFolder, held: lock.Lock) -> None:
+def _discard(draft: RunFolder, held: lock.Lock | None) -> None:
     try:
         files.remove_tree(draft.root)
     except StoreError:
         return  # the error that led here is the one to tell; the next run that is made removes what is left
     finally:
-        held.release()
+        if held is not None:
+            held.release()
 
 
 def _is_dead_draft(folder: Path) -> bool:
