@@ -2,8 +2,8 @@
 
 The lock is a `flock` on the file `lock`: it ends with the process that holds it, whatever ends that, so that a dead
 driver needs no unlocking. It works between containers of one machine, and over NFS (where the system makes a
-byte-range lock of it); `docs/decisions/0008-the-lock-of-a-run-is-a-flock.md` has why. The lock is the truth; the file `driver`
-only tells people who holds it.
+byte-range lock of it); `docs/decisions/0008-the-lock-of-a-run-is-a-flock.md` has why. The lock is the truth; the
+file `driver` only tells people who holds it.
 """
 
 from __future__ import annotations
