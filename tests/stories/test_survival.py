@@ -249,3 +249,18 @@ def test_a_rerun_does_what_used_the_result_again_and_nothing_else(project: Proje
     assert project.read("d.txt") == "<one> <two> "
     assert "`b` is done again: it used the result of `a`" in said.err
     assert "did you mean `a`" in project.onward("resume", "r", "--rerun", "aa").check(2).err
+
+
+def test_a_resume_with_nothing_to_do_tidies_what_a_driver_killed_at_the_very_end_left(project: Project):
+    project.workflow("""
+        checkpoint: {state-file: state.json}
+        task: [{a: {run: 'echo a >> ledger.txt'}}]
+    """)
+    project.onward("run", "w.yaml", "--id", "r").check()
+    assert not (project.root / "state.json").exists()
+    left = project.root / ".state.json.999999999-1.onward-tmp"
+    left.write_text("{")
+    project.onward("resume", "r").check()
+    assert not left.exists()
+    assert not (project.root / "state.json").exists()
+    assert project.ledger == ["a"]

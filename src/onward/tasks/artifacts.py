@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from onward import files
+from onward.errors import StoreError
 from onward.model.nodes import ArtifactRule
 from onward.model.values import Artifact
 from onward.state.instance import Instance
@@ -171,6 +172,16 @@ def _hashed(path: str) -> tuple[int, str]:
 # --- keeping ------------------------------------------------------------------------------------------------------
 
 
+def _flush_one(path: str) -> None:
+    try:
+        with open(path, "rb") as file:
+            files.flush(file.fileno(), path)
+    except FileNotFoundError as error:
+        raise Failure("artifact-missing", f"the artifact {path} was removed while it was recorded") from error
+    except OSError as error:
+        raise files.trouble(error, "flush the artifact", path, StoreError) from error
+
+
 def _flush(artifacts: Iterable[Artifact], directory: str) -> None:
     """What is recorded is on the disk: the files, and the names in their folders."""
     folders = set()
@@ -178,10 +189,6 @@ def _flush(artifacts: Iterable[Artifact], directory: str) -> None:
         path = os.path.join(directory, artifact.path)
         folders.add(os.path.dirname(path.rstrip("/")))
         if not artifact.path.endswith("/"):
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                files.flush(descriptor, path)
-            finally:
-                os.close(descriptor)
+            _flush_one(path)
     for folder in sorted(folders):
         files.flush_folder(folder)

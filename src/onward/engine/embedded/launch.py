@@ -270,6 +270,7 @@ def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> Run
     try:
         done = _nothing_to_do(options, opened, observer)
         if done is not None:
+            _bring_mirror_to_its_end(opened)
             opened.journal.close()
             opened.lock.release()
             return done
@@ -306,6 +307,16 @@ def _nothing_to_do(options: ResumeOptions, opened: Opened, observer: Observer) -
         )
     observer.message("note", f"run `{run_id}` has succeeded: nothing to do")
     return RunResult(run_id=run_id, status=RunStatus.SUCCEEDED)
+
+
+def _bring_mirror_to_its_end(opened: Opened) -> None:
+    """A driver that was killed after the end of the run may have left its state file, or half of one, behind."""
+    state = opened.state
+    context = _context(opened.folder, opened.plan, None)
+    state_file = _state_file(opened.folder, opened.plan, state, context, None)
+    if state_file is not None and state.facts.end is not None:
+        state_file.begin(fresh=False)
+        state_file.changed(state, [ev.WorkflowEnd(status=state.facts.end)])
 
 
 def _first_events(options: ResumeOptions, opened: Opened, observer: Observer) -> list[ev.Event]:
