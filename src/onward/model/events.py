@@ -63,6 +63,8 @@ class WorkflowStart(Event, frozen=True, kw_only=True, omit_defaults=True):
     datetime: str = ""
     config_sha256: str | None = None
     watch: dict[str, str | None] = {}
+    revision: str | None = None
+    """the git commit that the workflow's folder stood at"""
     adapter: str | None = None
     limit: int | None = None
     store: str = ""

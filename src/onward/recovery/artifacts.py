@@ -10,6 +10,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from onward.errors import OnwardError
 from onward.model.events import Note, Override
 from onward.model.status import Status
@@ -27,29 +29,42 @@ class ArtifactsChanged(OnwardError):
     exit_code = 3
 
 
-def check_artifacts(
-    state: RunState, directory: Path, run_id: str, tell: Tell, *, keep_different: bool, again: frozenset[str]
-) -> list[Override | Note]:
-    """The events that follow from a look at every artifact. Raises `ArtifactsChanged` when a choice is needed."""
-    total = intact = 0
-    missing: dict[str, list[str]] = {}
-    different: dict[str, list[str]] = {}
+class Report(Struct, kw_only=True):
+    """How many artifacts of finished nodes there are and are intact; the others by the path of their node."""
+
+    total: int = 0
+    intact: int = 0
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    different: dict[str, list[str]] = field(default_factory=dict)
+
+
+def look(state: RunState, directory: Path, again: frozenset[str] = frozenset()) -> Report:
+    """A look at every artifact of the nodes that ended well, but for those that are done again anyway."""
+    report = Report()
     for instance in list(state.instances.values()):
         if not _counts(instance) or instance.path in again:
             continue
         for artifact in instance.artifacts:
-            total += 1
+            report.total += 1
             match check(artifact, os.fspath(directory)):
                 case Found.INTACT:
-                    intact += 1
+                    report.intact += 1
                 case Found.MISSING:
-                    missing.setdefault(instance.path, []).append(artifact.path)
+                    report.missing.setdefault(instance.path, []).append(artifact.path)
                 case _:
-                    different.setdefault(instance.path, []).append(artifact.path)
-    if total:
-        tell("note", f"{intact} of {total} artifacts are intact")
-    events: list[Override | Note] = [_again(path, names, tell) for path, names in missing.items()]
-    return events + _kept(different, run_id, tell, keep_different=keep_different)
+                    report.different.setdefault(instance.path, []).append(artifact.path)
+    return report
+
+
+def check_artifacts(
+    state: RunState, directory: Path, run_id: str, tell: Tell, *, keep_different: bool, again: frozenset[str]
+) -> list[Override | Note]:
+    """The events that follow from a look at every artifact. Raises `ArtifactsChanged` when a choice is needed."""
+    report = look(state, directory, again)
+    if report.total:
+        tell("note", f"{report.intact} of {report.total} artifacts are intact")
+    events: list[Override | Note] = [_again(path, names, tell) for path, names in report.missing.items()]
+    return events + _kept(report.different, run_id, tell, keep_different=keep_different)
 
 
 def _counts(instance: Instance) -> bool:

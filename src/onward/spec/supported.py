@@ -10,7 +10,6 @@ from onward.spec.excerpts import excerpt, quoted
 
 NOT_YET: dict[str, str] = {
     "secrets": "secrets",
-    "watch": "watched files",
     "was": "former names",
     "budget": "budgets",
     "worktree": "git worktrees",

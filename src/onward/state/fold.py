@@ -163,6 +163,7 @@ def _workflow_start(state: RunState, event: ev.WorkflowStart) -> None:
     facts.variables = dict(event.variables)
     facts.datetime, facts.adapter, facts.limit = event.datetime, event.adapter, event.limit
     facts.watch, facts.owner = dict(event.watch), event.owner
+    facts.revision = event.revision
     facts.started_at = facts.span_at = facts.last_at
     state.root.started_at = facts.started_at
     if event.imported:

@@ -40,6 +40,7 @@ class RunFacts(Struct):
     adapter: str | None = None
     limit: int | None = None
     watch: dict[str, str | None] = field(default_factory=dict)
+    revision: str | None = None
     owner: Owner | None = None
     started_at: float = 0.0
     ended_at: float | None = None

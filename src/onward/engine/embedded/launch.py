@@ -7,11 +7,11 @@ import gc
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
 
 from onward import clock
 from onward.engine.embedded.account import tell_what_is_kept
@@ -27,6 +27,8 @@ from onward.mirrors.state_file import StateFile, path_of
 from onward.model import events as ev
 from onward.model.nodes import Plan
 from onward.model.status import RunStatus, Status
+from onward.recovery import watching
+from onward.recovery.revision import revision_of
 from onward.state.fold import fold
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
@@ -48,8 +50,7 @@ EXIT_CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartOptions:
+class StartOptions(Struct, frozen=True, kw_only=True):
     """What `onward run` was asked for."""
 
     file: Path
@@ -63,8 +64,7 @@ class StartOptions:
     rerun: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOptions:
+class ResumeOptions(Struct, frozen=True, kw_only=True):
     """What `onward resume` was asked for."""
 
     run: RunFolder
@@ -79,8 +79,7 @@ class ResumeOptions:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """How a run stands when its driver has stopped."""
 
     run_id: str
@@ -93,8 +92,7 @@ class RunResult:
         return EXIT_CODES[self.status]
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(Struct):
     """One driver at work on one run."""
 
     folder: RunFolder
@@ -117,6 +115,7 @@ def start_run(options: StartOptions, observer: Observer) -> RunResult:
     """Start a run and drive it. Raises `Problems`, `UsageError`, `StateError`; before that nothing was run."""
     from onward.engine.definition import load_plan
 
+    gc.disable()  # what is read now stays; `_drive` has it looked after again
     link = KeeperLink.launch()
     try:
         loaded = load_plan(options.file, shown=os.fspath(options.file), given=options.variables)
@@ -132,6 +131,7 @@ def start_run(options: StartOptions, observer: Observer) -> RunResult:
             imported = found
         return _start(options, store, loaded.plan, loaded.files, imported, observer, link)
     finally:
+        gc.enable()
         link.close()
 
 
@@ -149,6 +149,7 @@ def _start(
     run_id = options.run_id or clock.run_id(plan.name, now)
     context_home = Path(plan.file).parent
     directory = Path(os.path.normpath(context_home / plan.directory))
+    watched = watching.look(directory, plan.watch)
     start = ev.WorkflowStart(
         run=run_id,
         workflow_file=os.fspath(options.file),
@@ -158,6 +159,9 @@ def _start(
         definition_sha256=plan.digest,
         directory=store.relative(directory),
         variables=variables,
+        config_sha256=watched.first,
+        watch=watched.digests,
+        revision=revision_of(context_home),
         datetime=imported.datetime if imported else clock.local(now).isoformat(timespec="seconds"),
         adapter=options.adapter or os.environ.get("ONWARD_ADAPTER") or None,
         limit=options.limit,
@@ -165,6 +169,7 @@ def _start(
         imported=imported.facts if imported else None,
     )
     new = store.create_run(run_id, definition=files, plan=_stored(plan, store), start=start)
+    watching.keep(watched, new.folder)
     state = RunState(plan)
     fold(state, start)
     context = _context(new.folder, plan, start.adapter)
@@ -224,9 +229,7 @@ def _from_state_file(options: StartOptions, plan: Plan, observer: Observer) -> R
     journal = state_import.journal_of(kept, path)
     if journal is not None and not options.rerun:
         return RunFolder(Path(journal).parent)
-    imported = state_import.take_over(
-        kept, plan, path, folder=Path.cwd(), directory=directory, rerun=options.rerun
-    )
+    imported = state_import.take_over(kept, plan, path, folder=Path.cwd(), directory=directory, rerun=options.rerun)
     for warning in imported.warnings:
         observer.message("warning", warning)
     return imported
@@ -252,10 +255,12 @@ def _run_of_broken_file(
 
 def resume_run(options: ResumeOptions, observer: Observer) -> RunResult:
     """Go on with a run. Raises `RunBusy`, `ChoiceNeeded`, `Problems`, `StateError`; before that nothing was run."""
+    gc.disable()  # what is read now stays; `_drive` has it looked after again
     link = KeeperLink.launch()
     try:
         return _resume(options, observer, link)
     finally:
+        gc.enable()
         link.close()
 
 
@@ -382,9 +387,7 @@ def _state_file(
     path = path_of(plan, context.directory)
     if path is None or plan.checkpoint is None:
         return None
-    return StateFile(
-        state, path, policy=plan.checkpoint.cleanup_policy, journal=folder.journal, started_at=started_at
-    )
+    return StateFile(state, path, policy=plan.checkpoint.cleanup_policy, journal=folder.journal, started_at=started_at)
 
 
 def _drive(session: _Session) -> RunResult:
@@ -400,8 +403,8 @@ def _drive(session: _Session) -> RunResult:
         mirroring.begin(fresh=session.fresh)
         observer.started(state, session.folder.root)
         # The plan and what was read stay: a collector that looks through them again and again costs a tenth.
-        gc.collect()
         gc.freeze()
+        gc.enable()
         asyncio.run(_until_over(driver, session))
         mirroring.close(state, session.journal)
         observer.ended(state)
