@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from onward.errors import Problem, Problems
 from onward.model.nodes import Plan
@@ -15,8 +16,7 @@ from onward.spec.load import load
 from onward.spec.supported import unsupported
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What a workflow file gives. `files`: by their paths relative to the folder of the workflow file."""
 
     plan: Plan

@@ -25,10 +25,11 @@ class Kind(StrEnum):
     PARALLEL = "parallel"
     INCLUDE = "include"
 
-    @property
-    def leaf(self) -> bool:
-        """Whether a node of this kind does work itself."""
-        return self in (Kind.PROMPT, Kind.RUN, Kind.CALL, Kind.APPROVE)
+    leaf: bool
+    """whether a node of this kind does work itself"""
+
+    def __init__(self, value: str) -> None:
+        self.leaf = value in ("prompt", "run", "call", "approve")
 
 
 class Prompt(Struct, frozen=True, kw_only=True, tag="prompt", tag_field="kind", omit_defaults=True):
@@ -38,6 +39,7 @@ class Prompt(Struct, frozen=True, kw_only=True, tag="prompt", tag_field="kind", 
     adapter: str | None = None
     model: Text | None = None
     keep_session: bool = False
+    permission: str | None = None
 
 
 class Run(Struct, frozen=True, kw_only=True, tag="run", tag_field="kind", omit_defaults=True):
@@ -254,7 +256,8 @@ class Adapter(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `prompt` is `stdin`, `argument` or `file`; `reply` is `text`, `json:<path>` or `jsonl:<path>`;
     `session`, `usage`, `cost`, `limit` are such places too. `resume` is the argv that continues a session.
-    Placeholders in argv: `{session}`, `{model}`, `{prompt_file}`.
+    Placeholders in argv: `{session}`, `{model}`, `{prompt_file}`, `{directory}`, `{title}`. With `like`, everything but
+    `command` (in place of the program), `model` and `permission` is that of a built-in one.
     """
 
     name: str
@@ -267,6 +270,8 @@ class Adapter(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: str | None = None
     cost: str | None = None
     limit: str | None = None
+    like: str | None = None
+    permission: str | None = None
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,8 +6,9 @@ inside to the outside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from onward.model.nodes import Included, Kind, Node
 from onward.model.values import Text
@@ -31,8 +32,7 @@ _ROOT_FIELDS = ("env", "outputs", "on-failure", "timeout", "budget")
 NodeSteps = tuple[tuple[Node, ...], ...]
 
 
-@dataclass(slots=True)
-class Builder:
+class Builder(Struct):
     """Reads sites and makes nodes. `digests` gathers one line per node for the digest of the plan."""
 
     fields: Fields

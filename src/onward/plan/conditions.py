@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from onward.model import conditions as model
 from onward.model.conditions import Condition
@@ -20,8 +21,7 @@ from onward.spec.document import Mapping, Scalar, Tree
 from onward.spec.scalars import has_reference
 
 
-@dataclass(slots=True)
-class Conditions:
+class Conditions(Struct):
     """Reads conditions; every one is a mapping of one key."""
 
     resolver: Resolver

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from onward.model.nodes import Adapter, Kind, Secret, Variable
 from onward.plan.report import Report, Where
@@ -13,15 +14,13 @@ from onward.plan.suggest import nearest
 from onward.plan.template import scan
 from onward.plan.trees import entries, scalar_text, scalars
 from onward.spec.document import Document, Entry, Mapping, Scalar, Tree
+from onward.spec.records import AGENTS
 from onward.spec.scalars import boolean
 
-BUILT_IN_ADAPTERS = (
-    "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor", "amp", "goose", "aider", "echo",
-)  # fmt: skip
+_SAID_BY_LIKE = ("prompt", "reply", "session", "continue", "model", "usage", "cost", "limit")
 
 
-@dataclass(slots=True)
-class Declarations:
+class Declarations(Struct):
     """Reads the declarations of every file of a plan. Secrets are shared by all of them, adapters are not."""
 
     report: Report
@@ -107,19 +106,32 @@ class Declarations:
     def _adapter(self, name: str, tree: Tree, file: Workflow) -> str:
         """Register an adapter; the name it has in the plan, where two files may mean different ones by one name."""
         assert isinstance(tree, Mapping)
+        self._check_likeness(name, tree, file)
         for full_name in (name, f"{name}@{file.shown}"):
             adapter = _adapter(full_name, tree)
             if self.adapters.setdefault(full_name, adapter) == adapter:
                 return full_name
         return full_name
 
+    def _check_likeness(self, name: str, tree: Mapping, file: Workflow) -> None:
+        """What a built-in adapter brings along is not said again."""
+        beside = _SAID_BY_LIKE if tree.get("like") is not None else ("permission",)
+        for key in beside:
+            value = tree.get(key)
+            if value is not None and tree.get("like") is not None:
+                message, help = f"`{key}` of `{name}` is that of the adapter it is `like`", f"leave out `{key}`, or `like`"
+                self.report.error("bad-value", message, Where(file.document, value), help)
+            elif value is not None:
+                message, help = f"`{key}` of `{name}` means nothing without `like`", "put the flags into `command`"
+                self.report.error("bad-value", message, Where(file.document, value), help)
+
     def adapter(self, scalar: Scalar, file: Workflow) -> str:
         """The name in the plan of the adapter that a file names; a name that nothing has is reported."""
         name = scalar.text
         if name in file.adapters:
             return file.adapters[name]
-        if name not in BUILT_IN_ADAPTERS:
-            known = (*file.adapters, *BUILT_IN_ADAPTERS)
+        if name not in AGENTS:
+            known = (*file.adapters, *AGENTS)
             near = nearest(name, known)
             help = f"did you mean `{near}`?" if near else f"declare it under `adapters`, or use {', '.join(known)}"
             message = f"there is no adapter called `{name}`"
@@ -149,4 +161,6 @@ def _adapter(name: str, tree: Mapping) -> Adapter:
         usage=text("usage"),
         cost=text("cost"),
         limit=text("limit"),
+        like=text("like"),
+        permission=text("permission"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from onward.plan.results import NoResult, written
 from onward.plan.scope import OwnRung, Rung, View, rungs, visible, words_in_sight
@@ -13,8 +13,7 @@ from onward.plan.template import Reference, literal
 _MOST_SUGGESTIONS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A mistake in words. `strange` tells that the name is like nothing there is."""
 
     code: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from onward.model.nodes import ArtifactRule, Budget, ContainerOutput, HandOff, Kind, LeafOutput, Retry
 from onward.model.status import OnResume, Outcome, Then
@@ -27,8 +28,7 @@ from onward.spec.scalars import boolean, data, duration_s, number, whole
 Found = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Fields:
+class Fields(Struct):
     """Reads the fields of nodes; every reader takes a site, the value and the fields found so far."""
 
     resolver: Resolver

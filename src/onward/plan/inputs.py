@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from onward.errors import UsageError
 from onward.model.nodes import Plan
@@ -13,14 +14,12 @@ from onward.plan.suggest import nearest
 from onward.spec.names import Rule, fault
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
+class _Fault(Struct, frozen=True):
     message: str
     help: str | None = None
 
 
-@dataclass(slots=True)
-class _Given:
+class _Given(Struct):
     """Names and values from both sources, and what is wrong with them."""
 
     plan: Plan

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 _VERSION = re.compile(r"[-.]?\d+(?:\.\d+)*$")
 
@@ -28,8 +29,7 @@ class Code(NamedTuple):
     program: str
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(Struct, frozen=True):
     """How a program takes code: by an option letter (`letters`), a long option, or by place.
 
     `attached` tells that the rest of `-cCODE` is code (`-lc` of a shell is two options). `first` is the number of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from onward.model.nodes import Approve, Call, Kind, Prompt, Run, Work
 from onward.model.values import Text
@@ -20,8 +20,7 @@ from onward.spec.document import Entry, Mapping, Scalar, Sequence, Tree
 _CHOICES = ("approve", "reject")
 
 
-@dataclass(slots=True)
-class Leaves:
+class Leaves(Struct):
     """Reads what a leaf does."""
 
     resolver: Resolver
@@ -49,6 +48,7 @@ class Leaves:
             adapter=self.declarations.adapter(adapter, site.file) if isinstance(adapter, Scalar) else None,
             model=self._text(site.get("model"), view),
             keep_session=scalar_text(site.get("session")) == "keep",
+            permission=scalar_text(site.get("permission")) or None,
         )
 
     def _prompt_text(self, value: Tree, view: View) -> Text:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from onward.model.nodes import Glob, Loop
 from onward.model.values import Ref, Template
@@ -18,8 +19,7 @@ from onward.spec.document import Mapping, Scalar, Sequence, Tree
 from onward.spec.scalars import boolean, duration_s, free_value, whole
 
 
-@dataclass(slots=True)
-class Loops:
+class Loops(Struct):
     """Reads loops, and notes on the site what is known of the items."""
 
     resolver: Resolver

@@ -8,7 +8,8 @@ counts, unless it could follow from a mistake of form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from onward.errors import Place, Problem
 from onward.plan.build import builder

@@ -7,7 +7,8 @@ Names that only become known later (a variable that another field uses undeclare
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from onward.model.conditions import Command
 from onward.model.nodes import Kind
@@ -42,8 +43,7 @@ def is_shell(argv: tuple[str, ...]) -> bool:
     return any(word.rpartition("/")[2] in _SHELLS for word in argv)
 
 
-@dataclass(slots=True)
-class Programs:
+class Programs(Struct):
     """Reads scripts and argv lists."""
 
     resolver: Resolver

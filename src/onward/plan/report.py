@@ -7,7 +7,8 @@ again by counting: the n-th `{{` (or `$`) of a scalar is the n-th one after the 
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from onward.errors import Collector, Place, Problem
 from onward.plan.site import Site
@@ -18,8 +19,7 @@ Origin = Scalar | Sequence | Mapping | TextFile
 """What a mistake is in: a value of the tree, or a file that the definition names"""
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """Gathers problems of all files of a plan; the same one (a shared anchor, a default) is told once."""
 
     collector: Collector = field(default_factory=Collector)
@@ -51,8 +51,7 @@ class Report:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """A place in a file of the definition: a value, and an offset into its text when the mistake is inside."""
 
     document: Document

@@ -40,9 +40,10 @@ surrounding `include`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from onward.model.nodes import Kind, Secret, Variable
 from onward.spec.document import Document, Entry, Mapping, Scalar, Tree
@@ -66,8 +67,7 @@ class Shape(StrEnum):
     ANY = "any"
 
 
-@dataclass(slots=True, eq=False)
-class Steps:
+class Steps(Struct, eq=False):
     """One list of steps: the nodes by name, and step by step."""
 
     steps: tuple[tuple[Site, ...], ...] = ()
@@ -80,8 +80,7 @@ class Steps:
 NO_STEPS = Steps()
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Workflow:
+class Workflow(Struct, eq=False, kw_only=True):
     """One workflow file and what it declares; inside an `include` it is a closed scope.
 
     `shown` is the path relative to the main file's folder (empty: the main file). `given` are variables that have a
@@ -118,8 +117,7 @@ class Workflow:
         return self.by_name
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Site:
+class Site(Struct, eq=False, kw_only=True):
     """Where a node stands. `fields` are its own keys, `defaults` applied; `order` is the number of its step.
 
     `item` is the loop variable of a `for-each`, `item_shape` what is known of its values; `counted` tells a `while` or
@@ -141,10 +139,10 @@ class Site:
     counted: bool = False
     item: str | None = None
     item_shape: Shape = Shape.ANY
-    body: Steps = NO_STEPS
-    merge: Steps = NO_STEPS
-    on_failure: Steps = NO_STEPS
-    finally_: Steps = NO_STEPS
+    body: Steps = field(default_factory=lambda: NO_STEPS)
+    merge: Steps = field(default_factory=lambda: NO_STEPS)
+    on_failure: Steps = field(default_factory=lambda: NO_STEPS)
+    finally_: Steps = field(default_factory=lambda: NO_STEPS)
     needs: tuple[str, ...] = ()
     inner: Workflow | None = None
     wants_json: bool = False

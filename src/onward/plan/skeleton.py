@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from onward.model.nodes import Kind
 from onward.plan.declarations import Declarations
@@ -17,8 +18,7 @@ _KINDS = {str(kind): kind for kind in Kind}
 _FROM_INCLUDED = ("on-failure", "timeout", "budget", "limit")
 
 
-@dataclass(slots=True)
-class Skeleton:
+class Skeleton(Struct):
     """Builds the sites of a workflow and of all that it includes."""
 
     report: Report

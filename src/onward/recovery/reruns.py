@@ -21,6 +21,8 @@ from onward.tasks.references import used_by
 def overrides_for(state: RunState, paths: Iterable[str], by: str) -> list[Override]:
     """One override for each node to be done again. Raises `UsageError` for a path that the workflow does not have."""
     wanted = list(dict.fromkeys(paths))
+    if not wanted:
+        return []
     for path in wanted:
         _check(state, path)
     events = [Override(path=path, action="rerun", by=by, reason="--rerun") for path in wanted]

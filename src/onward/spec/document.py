@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from onward.errors import Place, Problem
 
@@ -61,8 +60,7 @@ class Mapping(Struct, frozen=True, kw_only=True, gc=False):
 Tree = Scalar | Sequence | Mapping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextFile:
+class TextFile(Struct, frozen=True, kw_only=True):
     """A file that the definition names (`prompt.file`, `schema.file`): `name` as written, `path` absolute.
 
     `data` is the JSON Schema of a `schema.file` (a mapping or a boolean), else None.
@@ -74,8 +72,7 @@ class TextFile:
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(Struct, frozen=True, kw_only=True):
     """A place where the file uses a feature that `onward.spec.supported` can switch off."""
 
     feature: str
@@ -84,8 +81,7 @@ class Use:
     trail: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Document:
+class Document(Struct, kw_only=True):
     """One workflow file: `path` is its absolute real path, `shown` the name used in messages.
 
     `lines` are the lines of the file, for the excerpt in a message. `sha256` is of the file's bytes.

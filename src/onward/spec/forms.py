@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from onward.spec.names import Rule
 
@@ -20,8 +21,7 @@ class Braces(StrEnum):
     """an error, because the value must be known before the run"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class Text(Struct, frozen=True, kw_only=True):
     """Text as written. `blank` tells whether it may be empty, `line` that it is one line."""
 
     words: str = "text"
@@ -31,8 +31,7 @@ class Text:
     longest: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
+class Path(Struct, frozen=True, kw_only=True):
     """A path of a file or folder; with `glob` also a pattern. Never empty."""
 
     braces: Braces = Braces.FILLED
@@ -43,8 +42,7 @@ class Path:
         return "a path or glob" if self.glob else "a path"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """One of some words; `features` names the words that stand for a feature of their own."""
 
     options: tuple[str, ...]
@@ -55,23 +53,20 @@ class Choice:
         return either(self.options)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
+class Flag(Struct, frozen=True, kw_only=True):
     """`true` or `false`."""
 
     words: str = "true or false"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Duration:
+class Duration(Struct, frozen=True, kw_only=True):
     """A whole number and a unit; `zero` tells whether `0s` makes sense."""
 
     zero: bool = False
     words: str = "a duration such as 30s, 5m, 2h or 3d"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class Whole(Struct, frozen=True, kw_only=True):
     """A whole number."""
 
     least: int = 1
@@ -82,8 +77,7 @@ class Whole:
         return f"a whole number from {self.least} to {self.most:,}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class Number(Struct, frozen=True, kw_only=True):
     """A number, with or without a fraction."""
 
     least: float = 0
@@ -93,16 +87,14 @@ class Number:
         return f"a number from {self.least:g}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Struct, frozen=True, kw_only=True):
     """Text of a certain shape, given by a regular expression that Python and JSON Schema read alike."""
 
     regex: str
     words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class Name(Struct, frozen=True, kw_only=True):
     """A name that follows one of the rules."""
 
     rule: Rule
@@ -112,30 +104,26 @@ class Name:
         return f"the name of {article(self.rule)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regex:
+class Regex(Struct, frozen=True, kw_only=True):
     """A regular expression of Python's `re`; with FILLED it may come from a reference."""
 
     braces: Braces = Braces.FILLED
     words: str = "a regular expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeName:
+class NodeName(Struct, frozen=True, kw_only=True):
     """What names another node: as in a reference, without braces."""
 
     words: str = "the name of a task"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Struct, frozen=True, kw_only=True):
     """Exactly one `{{reference}}`, which keeps its type."""
 
     words: str = "one {{reference}}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Data:
+class Data(Struct, frozen=True, kw_only=True):
     """Any JSON value; references in it are filled in. `numeric` means a number or a reference."""
 
     numeric: bool = False
@@ -145,8 +133,7 @@ class Data:
         return "a number or a {{reference}}" if self.numeric else "any value"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Each:
+class Each(Struct, frozen=True, kw_only=True):
     """A list. With `single`, one value may stand in place of a list of one."""
 
     form: Form
@@ -162,8 +149,7 @@ class Each:
         return f"{self.form.words} or a list" if self.single else f"a list ({self.form.words})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class Names(Struct, frozen=True, kw_only=True):
     """A mapping of names to values. Without a rule the keys are any text, called `key_words`.
 
     `ignores_x` is False where a key that starts with `x-` is the user's own, such as a path.
@@ -181,8 +167,7 @@ class Names:
         return f"a mapping ({self.key_words or self.keys}: {self.form.words})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """A mapping with known keys. `title` is what messages call it.
 
     Of the keys `one_of` exactly one must be there; a field with `only` belongs to some of these.
@@ -201,8 +186,7 @@ class Record:
         return next((field for field in self.fields if field.key == key), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Either:
+class Either(Struct, frozen=True, kw_only=True):
     """The form depends on whether the value is a scalar, a list or a mapping."""
 
     scalar: Form | None = None
@@ -214,22 +198,19 @@ class Either:
         return " or ".join(form.words for form in (self.scalar, self.sequence, self.mapping) if form is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
+class Steps(Struct, frozen=True, kw_only=True):
     """A list of steps, each a mapping of names to nodes."""
 
     words: str = "a list of steps"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class Members(Struct, frozen=True, kw_only=True):
     """A mapping of names to nodes that run together."""
 
     words: str = "a mapping of names to tasks"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
+class Conditions(Struct, frozen=True, kw_only=True):
     """A condition, or a list of which all must hold; `judge` allows `prompt` in it."""
 
     judge: bool = False
@@ -239,15 +220,13 @@ class Conditions:
         return "a condition or a list of conditions"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonSchema:
+class JsonSchema(Struct, frozen=True, kw_only=True):
     """A JSON Schema inline, or `{file: path}`."""
 
     words: str = "a JSON Schema or {file: path}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class File(Struct, frozen=True, kw_only=True):
     """A path of a file that belongs to the definition and is read at load; `as_` tells what it is."""
 
     as_: str
@@ -280,8 +259,7 @@ Form: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(Struct, frozen=True, kw_only=True):
     """One key of the format.
 
     `says` is read by users, in editors and in the reference. `only` names the kinds of node (or the keys of

@@ -7,7 +7,8 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from onward.errors import Place, Problem, Problems
 from onward.spec.check import check
@@ -49,8 +50,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-@dataclass(slots=True)
-class _Loader:
+class _Loader(Struct):
     """The files read so far, by real path, and what is wrong with them."""
 
     problems: list[Problem] = field(default_factory=list)

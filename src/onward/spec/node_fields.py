@@ -35,6 +35,7 @@ from onward.spec.records import (
     FIXED_LINE,
     HAND_OFF,
     LOOP,
+    PERMISSIONS,
     PROMPT_FILE,
     RETRY,
 )
@@ -113,7 +114,8 @@ EXTRA_FIELDS: tuple[Field, ...] = (
         form=FIXED_LINE,
         only=("prompt",),
         default="--adapter, then ONWARD_ADAPTER, then claude",
-        says="Which agent program gets the prompt: claude, codex, gemini, echo, or one of `adapters`.",
+        says="Which agent program gets the prompt: claude, codex, gemini, qwen, opencode, copilot, cursor, amp, goose, "
+        "aider, echo, or one of `adapters`.",
         example="codex",
     ),
     Field(key="model", form=_FILLED_LINE, only=("prompt",), says="Model that the agent should use.", example="opus"),
@@ -123,6 +125,13 @@ EXTRA_FIELDS: tuple[Field, ...] = (
         only=("prompt",),
         default="fresh",
         says="Whether a retry or resume continues the agent's conversation.",
+    ),
+    Field(
+        key="permission",
+        form=Choice(options=PERMISSIONS),
+        only=("prompt",),
+        default="edit where the agent has that, else the most careful it has",
+        says="What the agent may do without asking: read, edit (change files), full (anything), own (its own settings).",
     ),
     Field(
         key="shell",

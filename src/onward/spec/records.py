@@ -28,6 +28,11 @@ from onward.spec.forms import (
 
 FIXED_LINE = Text(braces=Braces.REFUSED, blank=False, line=True)
 FIXED_ARGV = Each(form=Text(braces=Braces.REFUSED), least=1)
+AGENTS = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor", "amp", "goose", "aider", "echo")
+"""adapters that need no declaration"""
+PERMISSIONS = ("own", "read", "edit", "full")
+"""what an agent may do without asking; `own`: what its own settings say"""
+
 _REPLY = Pattern(regex=r"^(text|jsonl?:.+)$", words="text, json:<path> or jsonl:<path>")
 _PLACE = Pattern(regex=r"^jsonl?:.+$", words="json:<path> or jsonl:<path>")
 
@@ -269,8 +274,20 @@ ADAPTER = Record(
             key="command",
             form=FIXED_ARGV,
             required=True,
-            says="The program and its arguments. Placeholders: {session}, {model}, {prompt_file}.",
+            says="The program and its arguments. Placeholders: {session}, {model}, {prompt_file}, {directory}, {title}.",
             example="[my-agent, --print]",
+        ),
+        Field(
+            key="like",
+            form=Choice(options=AGENTS),
+            says="A built-in adapter to follow in everything; `command` then stands in place of its program.",
+            example="codex",
+        ),
+        Field(
+            key="permission",
+            form=Choice(options=PERMISSIONS),
+            says="What prompts that say nothing let the agent do; only beside `like`.",
+            example="read",
         ),
         Field(
             key="prompt",

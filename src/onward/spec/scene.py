@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from onward.errors import Place, Problem
 from onward.spec.document import Mapping, Scalar, Sequence, Tree, Use
@@ -23,8 +22,7 @@ class At(Struct, frozen=True, kw_only=True):
     example: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileUse:
+class FileUse(Struct, frozen=True, kw_only=True):
     """A file that the definition names; `as_` is `prompt`, `schema` or `include`."""
 
     as_: str
@@ -32,8 +30,7 @@ class FileUse:
     trail: tuple[str, ...]
 
 
-@dataclass(slots=True, kw_only=True)
-class Scene:
+class Scene(Struct, kw_only=True):
     """One file that is being checked, and what was found in it."""
 
     lines: list[str]

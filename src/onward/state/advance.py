@@ -141,8 +141,9 @@ def enter_body(state: RunState, container: Instance) -> None:
 def _enter_step(state: RunState, sequence: Instance) -> None:
     """Go to the first step that is not done. Position is no identity: children that ended are passed over."""
     steps = steps_of(sequence)
+    cut = bool(sequence.asked & Asked.CUT)
     while sequence.cursor < len(steps):
-        if sequence.stopped is not None or sequence.ending is not None or sequence.asked & Asked.CUT:
+        if sequence.stopped is not None or sequence.ending is not None or cut:
             body_done(state, sequence)
             return
         waiting = []

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from onward import files
 from onward.engine.embedded.workers import FOLDER as WORKERS_FOLDER
@@ -35,8 +36,7 @@ LOOK_AGAIN_S = 0.1
 Ended = Callable[[str, str, Exit | None], None]
 
 
-@dataclass(slots=True)
-class _Watched:
+class _Watched(Struct):
     path: str
     attempt: int
     marker: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
 from onward.errors import OnwardError, StateError
 from onward.journal import reader, repair
@@ -34,8 +34,7 @@ class ChoiceNeeded(OnwardError):
     exit_code = 3
 
 
-@dataclass(slots=True)
-class Definition:
+class Definition(Struct):
     """The plan to go on with, and how it differs from the one that the run went by."""
 
     plan: Plan
@@ -44,8 +43,7 @@ class Definition:
     """today's files, when they differ from those that are stored"""
 
 
-@dataclass(slots=True)
-class Opened:
+class Opened(Struct):
     """A run whose lock this process holds."""
 
     folder: RunFolder
@@ -74,9 +72,7 @@ def open_run(
         _check_findings(folder, reading.findings, tell, accept_damage=accept_damage)
         torn = repair.mend_tail(reading)
         position = reading.position
-        journal = Journal.open(
-            folder.journal, position, epoch=position.epoch + 1, before_flush=folder.values.flush
-        )
+        journal = Journal.open(folder.journal, position, epoch=position.epoch + 1, before_flush=folder.values.flush)
     except BaseException:
         lock.release()
         raise

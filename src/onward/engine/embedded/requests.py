@@ -6,8 +6,9 @@ Without a driver the caller takes the run's lock for a moment, appends the event
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from onward.engine.embedded.opening import Opened, open_run
 from onward.errors import RunBusy, UsageError
@@ -19,8 +20,7 @@ from onward.store.folder import RunFolder
 from onward.tasks.artifacts import Found, check
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """An answer to an open gate."""
 
     path: str
