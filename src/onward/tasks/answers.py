@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """`detail` says which condition decided, and what was seen. `error`: it could not be worked out.
 
     `printed` is what a command or judge said, for the next attempt to hear.

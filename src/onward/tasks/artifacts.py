@@ -11,8 +11,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from onward import files
 from onward.errors import StoreError
@@ -34,8 +35,7 @@ class Found(StrEnum):
     DIFFERENT = "different"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """One rule with its values: where to look, and what for."""
 
     folder: str

@@ -13,11 +13,12 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from onward.tasks.call_slot import Slot
 from onward.tasks.exit_record import CALLS_FILE, EARLIER_CALLS_FILE, FILE, PROCESS_FILE, RESULT_FILE, quoted
@@ -66,8 +67,7 @@ class Exit(NamedTuple):
         return self.code == 0 and self.error is None and self.ended_by is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskProcess:
+class TaskProcess(Struct, frozen=True, kw_only=True):
     """Which process an attempt is; good for signals only (`attempt_is_held` says whether it is under way)."""
 
     pid: int
@@ -93,8 +93,7 @@ class Trace(StrEnum):
     LOST = "lost"  # nobody has it, and no end is recorded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallTrace:
+class CallTrace(Struct, frozen=True, kw_only=True):
     """`exit` of an ended call; `worker`: the folder of the worker that has or had it."""
 
     trace: Trace

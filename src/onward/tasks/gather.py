@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from onward.model.values import Artifact, Value
 from onward.state.instance import Instance, Role
@@ -11,8 +11,7 @@ from onward.tasks.containers import hand_off_of, outputs_of
 from onward.tasks.surroundings import Surroundings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class Gathered(Struct, frozen=True, kw_only=True):
     """What was collected. `hand_off` is the path of the hand-off document, relative to the run's folder."""
 
     artifacts: tuple[Artifact, ...] = ()

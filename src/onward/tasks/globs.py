@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from onward.model.values import Text
 from onward.state.instance import Instance
 from onward.tasks.resolve import Resolver
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """`path` is the plain text, `text` the pattern; `magic`: whether the author wrote `*`, `?` or `[`."""
 
     path: str
@@ -24,7 +24,5 @@ class Pattern:
         path = resolver.path_text(user, text)
         if isinstance(text, str):
             return cls(path, path, glob.has_magic(path))
-        parts = [
-            part if isinstance(part, str) else glob.escape(resolver.inserted(user, part)) for part in text.parts
-        ]
+        parts = [part if isinstance(part, str) else glob.escape(resolver.inserted(user, part)) for part in text.parts]
         return cls(path, "".join(parts), any(isinstance(part, str) and glob.has_magic(part) for part in text.parts))
