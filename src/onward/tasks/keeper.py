@@ -6,9 +6,11 @@ driver. When the driver has gone it goes on until its last task has ended, and t
 
 From the driver, each a `wire` message with its descriptors:
 
-    start    id, folder, argv, env, cwd, stdin, timeout_s, idle_s, kill_after_s, marker + the lock of the folder
-    worker   the same                                                                   + its lock, its socket
+    start    id, folder, argv, env, cwd, stdin, timeout_s, idle_s, kill_after_s, marker, masks + the lock of the folder
+    worker   the same                                                                          + its lock, its socket
     stop     id, reason, kill_after_s
+
+Where secrets were released to a program, `masks` are their forms: they come this way only, and are kept in memory.
 
 To the driver:
 

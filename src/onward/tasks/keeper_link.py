@@ -12,9 +12,10 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from msgspec import Struct, field
 
 from onward.errors import TaskError
 from onward.tasks import wire
@@ -35,6 +36,7 @@ from onward.tasks.ending import end_process_tree
 
 if TYPE_CHECKING:
     from onward.tasks.exit_record import Record
+    from onward.tasks.masking import Forms
 
 __all__ = [
     "Blocked",
@@ -85,11 +87,11 @@ class KeeperLost(TaskError):
     code = "keeper-lost"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramRequest:
+class ProgramRequest(Struct, frozen=True, kw_only=True):
     """A program to run. `env` is all it gets, and the marker as `ONWARD_ATTEMPT_ID`; `stdin` is a file or nothing.
 
     `timeout_s` is counted from its start, `idle_s` from its last output; `kill_after_s` lies between TERM and KILL.
+    `masks` are the secrets that were released to it: none of them gets into its files.
     """
 
     id: str
@@ -102,24 +104,34 @@ class ProgramRequest:
     timeout_s: float | None = None
     idle_s: float | None = None
     kill_after_s: float = KILL_AFTER_S
+    masks: Forms | None = None
+
+    def __repr__(self) -> str:  # a message of the event loop may show it
+        return f"ProgramRequest({self.id!r})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerRequest:
-    """A worker to open: `folder` is its own (made by the caller), `path` the workflow's folder, where modules are."""
+class WorkerRequest(Struct, frozen=True, kw_only=True):
+    """A worker to open: `folder` is its own (made by the caller), `path` the workflow's folder, where modules are.
+
+    `masks` are the secrets of all calls that it is going to get.
+    """
 
     id: str
     folder: str | Path
     path: Path
     env: Mapping[str, str]
+    masks: Forms | None = None
+
+    def __repr__(self) -> str:
+        return f"WorkerRequest({self.id!r})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRequest:
+class CallRequest(Struct, frozen=True, kw_only=True):
     """A function to call. `id` is the attempt's marker, which the call finds as `ONWARD_ATTEMPT_ID`.
 
     `env` is what its environment has beyond, or other than, that of the worker; `unset` what it has not.
     `folder` is made when there is output or a large result to put into it. `arguments` hold what JSON can hold.
+    `secrets` names those that were released to it, which `masks` are of: no worker has calls with different ones.
     """
 
     id: str
@@ -131,18 +143,21 @@ class CallRequest:
     unset: tuple[str, ...] = ()
     timeout_s: float | None = None
     kill_after_s: float = KILL_AFTER_S
+    secrets: tuple[str, ...] = ()
+    masks: Forms | None = None
+
+    def __repr__(self) -> str:
+        return f"CallRequest({self.id!r})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class Started(Struct, frozen=True, kw_only=True):
     """The program (or worker) runs, as this process. Not said of what ends within a moment."""
 
     id: str
     pid: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blocked:
+class Blocked(Struct, frozen=True, kw_only=True):
     """Output or the end of a task cannot be written (a full disk): it is tried again until it can, and nothing is lost.
 
     The run should stop and say so; its task waits, and a later driver finds it held.
@@ -152,8 +167,7 @@ class Blocked:
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exited:
+class Exited(Struct, frozen=True, kw_only=True):
     """The program has ended, and `exit.json` says so."""
 
     id: str
@@ -168,8 +182,7 @@ class CallEnded(NamedTuple):
     retired: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerEnded:
+class WorkerEnded(Struct, frozen=True, kw_only=True):
     """The worker process has ended; `call` is the call it died in, which thereby failed."""
 
     id: str
@@ -233,6 +246,7 @@ class KeeperLink:
             "idle_s": request.idle_s,
             "kill_after_s": request.kill_after_s,
             "marker": request.marker,
+            "masks": _plain(request.masks),
         }
         self._send(message, [lock])
 
@@ -255,6 +269,7 @@ class KeeperLink:
             "idle_s": None,
             "kill_after_s": KILL_AFTER_S,
             "marker": request.id,
+            "masks": _plain(request.masks),
         }
         try:
             self._send(message, [lock, theirs.detach()])
@@ -331,6 +346,7 @@ class WorkerLink:
             os.fspath(request.cwd),
             request.timeout_s,
             request.kill_after_s,
+            _plain(request.masks),
         )
         try:
             wire.send(self._end, message)
@@ -384,6 +400,11 @@ def _socket_pair() -> tuple[_socket.socket, _socket.socket]:
     ours, theirs = wire.pair()
     wire.limit_sending(ours, _SEND_WITHIN_S)
     return ours, theirs
+
+
+def _plain(forms: Forms | None) -> tuple[tuple[bytes, ...], ...] | None:
+    """Only plain tuples can be marshalled."""
+    return None if forms is None else tuple(forms)
 
 
 def _same_encoding() -> tuple[str, str]:

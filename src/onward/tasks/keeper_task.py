@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from onward.tasks.exit_record import Record
     from onward.tasks.keeper_loop import Loop, Timer
+    from onward.tasks.masking import Forms
+    from onward.tasks.streams import Sink
     from onward.tasks.wire import Message
 
 # A task that ends sooner needs no record of its process id: it is gone before anybody could use it.
@@ -32,6 +34,7 @@ NOTED_AFTER_S = 0.05
 RETRY_AFTER_S = 1.0
 NEVER = float("inf")
 NO_LOCK = -1
+OUT = "ONWARD_OUT"
 
 
 class Task:
@@ -48,6 +51,8 @@ class Task:
         self.folder: str = request["folder"]
         self.pid = 0
         self.streams: list[Stream] = []
+        self._masks: Forms | None = request.get("masks")
+        self._out: str | None = request["env"].get(OUT)
         self._loop = loop
         self._lock = lock
         self._tell = tell
@@ -128,8 +133,18 @@ class Task:
     def _open_stream(self, name: str) -> int:
         """The end of a new pipe that is for the program."""
         ours, theirs = os.pipe2(os.O_CLOEXEC)
-        self.streams.append(Stream(self._loop, self, ours, FileSink(self.folder, name)))
+        if self._masks is not None:
+            os.set_blocking(ours, False)  # the task's end of the pipe stays an ordinary, waiting one
+        self.streams.append(Stream(self._loop, self, ours, self._sink(self.folder, name)))
         return theirs
+
+    def _sink(self, folder: str, name: str, *, make_folder: bool = False) -> Sink:
+        if self._masks is None:
+            return FileSink(folder, name, make_folder=make_folder)
+        from onward.tasks.masked_output import MaskingSink
+        from onward.tasks.masking import finder_of
+
+        return MaskingSink(folder, name, finder_of(self._masks), make_folder=make_folder)
 
     def _further_descriptors(self) -> Iterable[int]:
         return ()
@@ -253,6 +268,7 @@ class Task:
         try:
             for stream in self.streams:
                 stream.drain()
+            self._mask_files()
             if self._last is None:
                 self._last = self._ended()
             self._record(self._last)
@@ -268,6 +284,15 @@ class Task:
             self._loop.cancel(self._timer)
         self._tell_end(self._last or self._ended())
         self._part()
+
+    def _mask_files(self) -> None:
+        """What it was asked to write into our folders is read by the driver next."""
+        if self._masks is not None:
+            from onward.tasks.masked_output import mask_files
+            from onward.tasks.masking import finder_of
+
+            for folder in {self.folder, self._out or self.folder}:
+                mask_files(folder, finder_of(self._masks))
 
     def _record(self, record: Record) -> None:
         exit_record.write(self.folder, exit_record.FILE, exit_record.as_json(record))

@@ -17,7 +17,6 @@ from onward.tasks.ending import Ending
 from onward.tasks.keeper_loop import READABLE
 from onward.tasks.keeper_task import Task
 from onward.tasks.light_clock import monotonic
-from onward.tasks.streams import FileSink
 from onward.tasks.wire import pair
 from onward.tasks.worker_talk import ANSWER, LOOK_AT_DEADLINE, SWEEP, TAKE_OUTPUT
 
@@ -76,7 +75,7 @@ class Worker(Task):
         self._call_number = call.number
         for stream, name in zip(self.streams, ("out", "err"), strict=True):
             stream.sink.close()
-            stream.sink = FileSink(call.folder, name, make_folder=True)
+            stream.sink = self._sink(call.folder, name, make_folder=True)
 
     def _sizes(self, call: Call) -> tuple[int, int]:
         if call.number != self._call_number:
@@ -178,6 +177,12 @@ class Worker(Task):
     def _must_be_swept(self) -> bool:
         """Between calls there is nothing to sweep but what successful calls left on purpose."""
         return self._slot.current() is not None
+
+    def _mask_files(self) -> None:
+        """A worker masks what its calls leave by itself, unless it died in the middle of one."""
+        call = self._slot.current()
+        self._out = None if call is None else call.folder
+        super()._mask_files()
 
     def _record(self, record: Record) -> None:
         call = self._slot.current()

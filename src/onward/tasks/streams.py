@@ -1,7 +1,7 @@
 """What a task writes to a pipe → a file of its attempt.
 
 A `Sink` takes what a pipe holds; `FileSink` moves it unchanged inside the kernel, so that output of any size costs the
-keeper no memory. A sink that masks secrets has the same three methods and reads what it takes.
+keeper no memory. A sink that masks secrets (`masked_output`) has the same three methods and reads what it takes.
 """
 
 from __future__ import annotations

@@ -35,8 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-    # id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s: a tuple, as there are many of them
-    Request = tuple[str, str, str, dict[str, Any], dict[str, str], Sequence[str], str, float | None, float]
+    from onward.tasks.masking import Forms
+
+    # id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s, masks: a tuple, as there are many of them
+    Request = tuple[
+        str, str, str, dict[str, Any], dict[str, str], Sequence[str], str, float | None, float, Forms | None
+    ]
 
 DRIVER, KEEPER, SLOT = 3, 4, 5
 INLINE_RESULT_CHARACTERS = 16 * 1024
@@ -82,7 +86,7 @@ class Worker:
 
     def _serve(self, request: Request) -> bool:
         """One call, from its publication to the reply; whether the worker can take another."""
-        id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s = request
+        id, folder, target, arguments, env, unset, cwd, timeout_s, kill_after_s, masks = request
         started, began = wall(), monotonic()
         self._keeper.publish(id, folder, started, began, timeout_s, kill_after_s)
         outcome = self._call(target, arguments, env, unset, cwd)
@@ -91,6 +95,9 @@ class Worker:
             os._exit(outcome.code)
         left = self._keeper.clean_up(outcome.code != 0)
         out, err = self._keeper.take_output(self._output)
+        if masks is not None:
+            _mask(outcome, masks, env.get("ONWARD_OUT"))
+        outcome.shorten()
         result, result_file = self._keep(folder, outcome)
         usage = self._usage.since_the_last()
         duration_s = monotonic() - began
@@ -159,6 +166,11 @@ class Outcome:
         self.code = code
         self.error = error
         self.result = result
+
+    def shorten(self) -> None:
+        """After it was masked: half a secret is none that is known."""
+        if self.error is not None:
+            self.error = self.error[:MOST_ERROR_CHARACTERS]
 
 
 class Keeper:
@@ -232,7 +244,7 @@ def _as_exit(error: SystemExit) -> Outcome:
         code = error.code & 0xFF
         return Outcome(code=code, error=f"sys.exit({error.code})") if code else Outcome(result="null")
     print(error.code, file=sys.stderr)  # noqa: T201 - this is what sys.exit(text) does
-    return Outcome(code=1, error=str(error.code)[:MOST_ERROR_CHARACTERS])
+    return Outcome(code=1, error=str(error.code))
 
 
 def _failure(error: BaseException) -> Outcome:
@@ -246,7 +258,29 @@ def _in_words(error: BaseException) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001 - an exception that cannot even say what it is
         return name
-    return f"{name}: {text}"[:MOST_ERROR_CHARACTERS] if text else name
+    return f"{name}: {text}" if text else name
+
+
+def _mask(outcome: Outcome, masks: Forms, out: str | None) -> None:
+    """Takes the secrets out of what a call returns or raises, and out of the files that it was asked for."""
+    from onward.tasks.masked_output import mask_files
+    from onward.tasks.masking import finder_of, masked_json, masked_text
+
+    finder = finder_of(masks)
+
+    def mask(text: str) -> str:
+        return masked_text(finder, text)
+
+    if outcome.error is not None:
+        outcome.error = mask(outcome.error)
+    if outcome.result is not None and mask(outcome.result) is not outcome.result:
+        result = as_json(masked_json(json.loads(outcome.result), mask))
+        outcome.result = result if mask(result) is result else '"***"'
+    if out is not None:
+        try:
+            mask_files(out, finder, spare=())
+        except OSError as error:
+            outcome.code, outcome.error = 1, f"its files cannot be masked: {error.strerror}"
 
 
 def _show(error: BaseException) -> None:
