@@ -338,10 +338,10 @@ def test_echo_repeats_the_prompt(world: MakeWorld) -> None:
     assert one(made).outputs["text"].value == "hello"
 
 
-def test_agents_of_a_later_version_say_so(world: MakeWorld) -> None:
-    with pytest.raises(Failure) as caught:
-        world("task:\n  - one: {prompt: hello}\n").prepare("one")
-    assert "`claude` comes with a later version" in str(caught.value)
+def test_a_prompt_without_an_adapter_goes_to_claude(world: MakeWorld) -> None:
+    prepared = world("task:\n  - one: {prompt: hello}\n").prepare("one")
+    assert prepared.argv[0] == "claude"
+    assert prepared.event.session is not None, "its session has a name before it starts"
 
 
 @pytest.mark.parametrize("prompt", ["stdin", "argument", "file"])
@@ -496,7 +496,7 @@ def test_the_result_of_an_attempt_of_an_earlier_driver_is_taken_from_its_folder(
 
 
 def test_an_agent_whose_adapter_is_gone_has_no_reply(world: MakeWorld) -> None:
-    made = world("task:\n  - one: {prompt: hello}\n")
+    made = world("task:\n  - one: {prompt: hello}\n", adapter="gone")
     end = prepared_before(made.around, made.at("one")).collect(made.around, exit_of(0, out=3))
     assert end.outcome is Outcome.ERROR
     assert "adapter" in (end.error or "")

@@ -163,6 +163,8 @@ class AttemptStart(Event, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     session: str | None = None
     session_directory: str | None = None
+    continued: bool = False
+    """the session had begun before this attempt"""
 
 
 class AttemptSession(Event, frozen=True, kw_only=True, omit_defaults=True):
@@ -176,7 +178,8 @@ class AttemptSession(Event, frozen=True, kw_only=True, omit_defaults=True):
 class AttemptEnd(Event, frozen=True, kw_only=True, omit_defaults=True):
     """A try ended. `outputs` has `text` or `json` and the declared outputs; `error` says what went wrong.
 
-    `final` tells that another try cannot help (a reference without a value, a missing program).
+    `final` tells that another try cannot help (a reference without a value, a missing program). `session_usage` are the
+    counters of an agent's session, which a continued one counts on from; `session_lost`: the agent does not know it.
     """
 
     path: str
@@ -190,6 +193,9 @@ class AttemptEnd(Event, frozen=True, kw_only=True, omit_defaults=True):
     duration_s: float = 0
     usage: dict[str, float] = {}
     session: str | None = None
+    session_usage: dict[str, float] = {}
+    session_lost: bool = False
+    adapter_version: str | None = None
     stdout: dict[str, Any] | None = None
     outputs: dict[str, Value] = {}
     metrics: dict[str, float] = {}

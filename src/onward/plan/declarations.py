@@ -119,7 +119,7 @@ class Declarations(Struct):
         for key in beside:
             value = tree.get(key)
             if value is not None and tree.get("like") is not None:
-                message, help = f"`{key}` of `{name}` is that of the adapter it is `like`", f"leave out `{key}`, or `like`"
+                message, help = f"`{key}` of `{name}` is that of the adapter it is `like`", f"leave out `{key}`"
                 self.report.error("bad-value", message, Where(file.document, value), help)
             elif value is not None:
                 message, help = f"`{key}` of `{name}` means nothing without `like`", "put the flags into `command`"

@@ -131,7 +131,7 @@ EXTRA_FIELDS: tuple[Field, ...] = (
         form=Choice(options=PERMISSIONS),
         only=("prompt",),
         default="edit where the agent has that, else the most careful it has",
-        says="What the agent may do without asking: read, edit (change files), full (anything), own (its own settings).",
+        says="What the agent may do without asking: read, edit (files), full (anything), own (as its settings say).",
     ),
     Field(
         key="shell",

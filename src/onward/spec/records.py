@@ -274,7 +274,7 @@ ADAPTER = Record(
             key="command",
             form=FIXED_ARGV,
             required=True,
-            says="The program and its arguments. Placeholders: {session}, {model}, {prompt_file}, {directory}, {title}.",
+            says="The program, its arguments. Placeholders: {session}, {model}, {prompt_file}, {directory}, {title}.",
             example="[my-agent, --print]",
         ),
         Field(
@@ -345,6 +345,7 @@ MIRROR = Record(
         Field(
             key="sparq",
             form=Path(braces=Braces.REFUSED),
+            feature="mirror-sparq",
             says="A `.sparq` folder whose state files are kept up to date.",
             example=".sparq",
         ),

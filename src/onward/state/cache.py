@@ -16,7 +16,7 @@ from onward.model.nodes import Plan
 from onward.state.instance import NO_OUTPUTS, Asked, Instance
 from onward.state.run_state import Pausing, RunFacts, RunState
 
-FORMAT = 1
+FORMAT = 2
 _OF_THE_PLAN = "="
 
 
@@ -95,7 +95,8 @@ def _attach(state: RunState, instance: Instance) -> None:
         instance.node = state.root.node
         state.root = instance
     instance.noted = instance.stage
-    instance.asked &= ~Asked.CUT
+    if instance.asked is not Asked.NONE:
+        instance.asked &= ~Asked.CUT
     if instance.digest == _OF_THE_PLAN:
         instance.digest = instance.node.digest if instance.node is not None else ""
     if not instance.outputs:

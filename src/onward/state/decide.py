@@ -112,9 +112,19 @@ def _begin_or_ask(instance: Instance, node: Node) -> Action:
 def _try_again(instance: Instance, node: Node) -> Action:
     path, attempt = instance.path, instance.attempt + 1
     if instance.outcome is Outcome.LIMITED:
-        return WaitForRetry(path, attempt, 60.0, instance.until)
+        return WaitForRetry(path, attempt, _back_off(instance), instance.until)
     delay = node.retry.delay_before(instance.used + 1)
     return WaitForRetry(path, attempt, delay) if delay else BeginAttempt(path, attempt)
+
+
+_BACK_OFF_S = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""how long a limit is waited for whose end nobody named, the first time, the second …"""
+
+
+def _back_off(instance: Instance) -> float:
+    """Attempts that do not count were ended by a limit (or, seldom, interrupted)."""
+    uncounted = max(1, instance.attempt - instance.used)
+    return _BACK_OFF_S[min(uncounted, len(_BACK_OFF_S)) - 1]
 
 
 def _complete(instance: Instance, node: Node) -> Action:

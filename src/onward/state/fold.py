@@ -27,7 +27,7 @@ from onward.model.nodes import Plan
 from onward.model.status import Outcome, Status, Where
 from onward.model.values import Value
 from onward.state.advance import cut, end_one, progress
-from onward.state.instance import Asked, Instance, Role, Stage
+from onward.state.instance import Asked, Conversation, Instance, Role, Stage
 from onward.state.places import release
 from onward.state.reset import forget_failures, rerun, reset, restart_sections
 from onward.state.run_state import Pausing, RunState
@@ -285,11 +285,32 @@ def _attempt_start(state: RunState, event: ev.AttemptStart) -> None:
     instance.attempt = event.attempt
     instance.used += 1
     instance.digest, instance.inputs = event.definition_sha256, event.inputs_sha256
-    instance.session = event.session or instance.session
+    if event.adapter is not None:
+        _begin_conversation(instance, event)
+    elif event.session is not None:
+        instance.session = event.session
     instance.noted = instance.stage
     instance.outcome = instance.until = instance.exit = instance.signal = None
     if instance.started_at is None:
         instance.started_at = state.facts.last_at
+
+
+def _begin_conversation(instance: Instance, event: ev.AttemptStart) -> None:
+    """A session goes on with its counters; another one begins, and may not have told its id yet."""
+    before = instance.conversation
+    usage = before.usage if before is not None and event.continued and event.session == instance.session else {}
+    instance.session = event.session
+    instance.conversation = Conversation(event.session_directory, usage, event.continued)
+
+
+def _end_conversation(instance: Instance, event: ev.AttemptEnd) -> None:
+    if event.session_lost:
+        instance.session = instance.conversation = None
+        return
+    instance.session = event.session or instance.session
+    if event.session_usage:
+        before = instance.conversation or Conversation()
+        instance.conversation = Conversation(before.directory, event.session_usage, before.continued)
 
 
 def _attempt_session(state: RunState, event: ev.AttemptSession) -> None:
@@ -301,7 +322,7 @@ def _attempt_end(state: RunState, event: ev.AttemptEnd) -> None:
     if instance.stage is Stage.RUNNING:
         state.running -= 1
     instance.outcome, instance.exit, instance.signal = event.outcome, event.exit, event.signal
-    instance.session = event.session or instance.session
+    _end_conversation(instance, event)
     instance.reason = event.error or ""
     if event.outputs:
         instance.outputs = event.outputs

@@ -92,6 +92,14 @@ class Asked(IntFlag):
     """a time limit or `fail-fast` ended the body: no further child is reached"""
 
 
+class Conversation(Struct, array_like=True, frozen=True):
+    """What is known of the session of a prompt: where it belongs, what it has counted, whether it was continued."""
+
+    directory: str | None = None
+    usage: dict[str, float] = {}
+    continued: bool = False
+
+
 class Instance(Struct, array_like=True, eq=False, kw_only=False):
     """Mutable inside the state, so that one event costs O(1); never handed out for writing.
 
@@ -117,6 +125,7 @@ class Instance(Struct, array_like=True, eq=False, kw_only=False):
     exit: int | None = None
     signal: str | None = None
     session: str | None = None
+    conversation: Conversation | None = None
     outcome: Outcome | None = None
     result: Status | None = None
     reason: str = ""

@@ -7,13 +7,13 @@ An attempt that went wrong leaves words for the next one in its folder.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from onward.errors import TaskError
 from onward.model.events import AttemptEnd, AttemptStart
-from onward.model.nodes import Adapter, Kind, Node
+from onward.model.nodes import Kind, Node
 from onward.model.status import Outcome
 from onward.model.values import Value
 from onward.store.values import INLINE_BYTES, Values
@@ -25,9 +25,12 @@ from onward.tasks.feedback import write_feedback
 from onward.tasks.insertion import lines_of
 from onward.tasks.json_text import from_json, from_reply, to_json
 from onward.tasks.output_files import check_text, read_text_bytes, read_whole, tail
-from onward.tasks.replies import Reply, read_reply
 from onward.tasks.schema import check_schema
 from onward.tasks.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from onward.tasks.agents.agent import Agent
+    from onward.tasks.agents.hearing import Heard
 
 METRICS = "metrics"
 UNUSED_TEXT_BYTES = 1024
@@ -50,25 +53,26 @@ class Attempt(Protocol):
     @property
     def out(self) -> str: ...
     @property
-    def adapter(self) -> Adapter | None: ...
+    def agent(self) -> Agent | None: ...
 
 
 def collect(around: Surroundings, attempt: Attempt, exit: Exit, stopped: str | None = None) -> AttemptEnd:
     """The end of the attempt. Raises `StateError` when a result cannot be kept."""
-    return _Collection(around.context.values, attempt, exit, stopped).end()
+    return _Collection(around, attempt, exit, stopped).end()
 
 
 class _Collection:
     """One ended attempt."""
 
-    def __init__(self, values: Values, attempt: Attempt, exit: Exit, stopped: str | None) -> None:
-        self._values = values
+    def __init__(self, around: Surroundings, attempt: Attempt, exit: Exit, stopped: str | None) -> None:
+        self._around = around
+        self._values: Values = around.context.values
         self._attempt = attempt
         self._node = attempt.node
         self._exit = exit
         self._stopped = stopped
         self._outputs: dict[str, Value] = {}
-        self._reply = Reply()
+        self._heard: Heard | None = None
         self._sha256: str | None = None
 
     def end(self) -> AttemptEnd:
@@ -132,7 +136,7 @@ class _Collection:
         return found
 
     def _take_reply(self) -> None:
-        text = self._reply.text
+        text = self._heard.text if self._heard is not None else None
         assert text is not None
         self._outputs["text"] = self._values.to_value("text", text)
         node = self._node
@@ -200,34 +204,33 @@ class _Collection:
     # --- agents -------------------------------------------------------------------------------------------
 
     def _hear_agent(self, ending: endings.Ending) -> endings.Ending:
-        """An exit code alone says little: only a reply makes a success, and a limit is no failure."""
-        adapter = self._attempt.adapter
+        """An exit code alone says little: what the agent said decides, and a limit is no failure."""
+        from onward.tasks.agents.hearing import Asked, hear
+
+        agent, start = self._attempt.agent, self._attempt.event
         if not ending.started:
             return ending
-        if adapter is None:
+        if agent is None:
             return endings.Ending(Outcome.ERROR, "nobody knows its adapter any more, so its reply cannot be read")
-        try:
-            self._reply = read_reply(adapter, f"{self._attempt.folder}/out", self._exit.out)
-        except Failure as error:
-            return ending if ending.outcome is not Outcome.OK else endings.Ending(Outcome.ERROR, in_words(error))
-        if ending.outcome is Outcome.INTERRUPTED:
-            return ending
-        asked_for = self._attempt.event.session
-        if asked_for is not None and self._reply.session not in (None, asked_for):
-            message = f"the agent went on in another conversation ({self._reply.session}) than asked for ({asked_for})"
-            return endings.Ending(Outcome.ERROR, message)
-        if self._reply.limited:
-            return endings.Ending(Outcome.LIMITED, "the agent has reached a limit")
-        if ending.outcome is Outcome.OK and self._reply.text is None:
-            return endings.Ending(Outcome.ERROR, f"the agent ended without a reply (`{adapter.reply}` is not there)")
-        if ending.outcome is not Outcome.OK and self._reply.text:
-            self._outputs["text"] = self._values.to_value("text", self._reply.text)
-        return ending
+        leaf = self._around.state.instances.get(start.path)
+        before = leaf.conversation if leaf is not None else None
+        asked = Asked(
+            agent=agent,
+            folder=self._attempt.folder,
+            session=start.session,
+            continued=start.continued,
+            counters=before.usage if before is not None else {},
+            tz=self._around.context.environment.get("TZ"),
+        )
+        self._heard = heard = hear(asked, self._exit, ending, self._stopped)
+        if heard.ending.outcome is not Outcome.OK and heard.text:
+            self._outputs["text"] = self._values.to_value("text", heard.text)
+        return heard.ending
 
     # --- the event ----------------------------------------------------------------------------------------
 
     def _event(self, ending: endings.Ending) -> AttemptEnd:
-        exit, start = self._exit, self._attempt.event
+        exit, start, heard = self._exit, self._attempt.event, self._heard
         bad = ending.outcome in (Outcome.ERROR, Outcome.TIMEOUT, Outcome.INVALID)
         return AttemptEnd(
             path=start.path,
@@ -237,10 +240,12 @@ class _Collection:
             signal=exit.signal,
             error=ending.error,
             final=ending.final,
-            reset_at=self._reply.reset_at if ending.outcome is Outcome.LIMITED else None,
+            reset_at=heard.reset_at if heard is not None else None,
             duration_s=round(exit.duration_s, 3),
-            usage=self._reply.usage,
-            session=self._reply.session,
+            usage=heard.usage if heard is not None else {},
+            session=heard.session if heard is not None else None,
+            session_usage=heard.session_usage if heard is not None else {},
+            session_lost=heard is not None and heard.session_lost,
             stdout=self._stdout(),
             outputs=self._outputs,
             metrics=self._metrics() if ending.started else {},

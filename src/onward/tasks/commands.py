@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+
+from msgspec import Struct
 
 from onward import clock, files
 from onward.model.conditions import Command
@@ -36,8 +37,7 @@ class Stopped(Exception):
     """A command was ended because the run is paused or cancelled: the question has no answer yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class Ran(Struct, frozen=True, kw_only=True):
     """A command that ended: `folder` holds what it printed."""
 
     exit: Exit
@@ -90,6 +90,7 @@ async def run_program(
     made: dict[str, bytes] | None = None,
     stdin: str | None = None,
     script: str | None = None,
+    more_env: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run a program on the side of `user`, in `folder`; `made` are files that it needs there."""
     node = user.node
@@ -97,11 +98,12 @@ async def run_program(
         files.make_folder(folder)
         files.write_atomic(f"{folder}/{name}", data, durable=False)
     marker = marker_of(around.context.run, user.path, folder.rpartition("/")[2])
+    env = around.environments.of(user, _about(around, user, folder, marker), script)
     request = ProgramRequest(
         id=marker,
         folder=Path(folder),
         argv=argv,
-        env=around.environments.of(user, _about(around, user, folder, marker), script),
+        env={**env, **more_env} if more_env else env,
         cwd=Path(around.directories.of(user)),
         marker=marker,
         stdin=None if stdin is None else Path(folder, stdin),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from onward.model.nodes import Node
 from onward.model.status import Outcome
 from onward.tasks.attempt_folder import Exit
+from onward.tasks.time_limits import time_limits
 
 _STOPPED = "stop"
 _SHELLS_ADD = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """`final`: another try cannot help. `started`: there was a process."""
 
     outcome: Outcome
@@ -33,9 +34,9 @@ def of(exit: Exit, node: Node, stopped: str | None = None) -> Ending:
     if stopped is not None or (exit.ended_by is not None and exit.ended_by not in ("timeout", "idle")):
         return Ending(Outcome.INTERRUPTED, stopped or "stopped")
     if exit.ended_by == "timeout":
-        return Ending(Outcome.TIMEOUT, f"timed out after {duration(node.timeout_s)}")
+        return Ending(Outcome.TIMEOUT, f"timed out after {duration(time_limits(node).timeout_s)}")
     if exit.ended_by == "idle":
-        return Ending(Outcome.TIMEOUT, f"printed nothing for {duration(node.idle_s)}")
+        return Ending(Outcome.TIMEOUT, f"printed nothing for {duration(time_limits(node).idle_s)}")
     if exit.code is None and exit.signal is None:
         return Ending(Outcome.ERROR, exit.error or "it could not be started", final=True, started=False)
     return Ending(Outcome.ERROR, exit.error or in_words(exit))

@@ -39,9 +39,14 @@ def feedback_before(context: RunContext, leaf: Instance, attempt: int) -> str | 
     """What was said about the attempt before; where that was interrupted, what it had itself been told."""
     folder = context.attempt_folder(leaf.path, attempt - 1)
     text = _read(f"{folder}/{FILE}")
-    if text is None and leaf.outcome is Outcome.INTERRUPTED:
+    if text is None and was_cut_off(leaf):
         text = _read(f"{folder}/{GIVEN_FILE}")
     return text
+
+
+def was_cut_off(leaf: Instance) -> bool:
+    """Whether the attempt before was broken off through no fault of its own."""
+    return leaf.outcome in (Outcome.INTERRUPTED, Outcome.LIMITED)
 
 
 def in_prompt(prompt: str, feedback: str) -> str:

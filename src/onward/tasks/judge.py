@@ -6,12 +6,16 @@ import re
 
 from onward.model.conditions import Judge
 from onward.model.nodes import Prompt
+from onward.model.status import Outcome
 from onward.state.instance import Instance
-from onward.tasks.adapters import Fill, adapter_for, argv_of
+from onward.tasks import endings
+from onward.tasks.agents.agent import Agent
+from onward.tasks.agents.calls import Fill, argv_of
+from onward.tasks.agents.choice import agent_for, permission_of
+from onward.tasks.agents.hearing import Asked, hear
 from onward.tasks.answers import Answer
-from onward.tasks.commands import RunCommand, folder_for, run_program
+from onward.tasks.commands import Ran, RunCommand, folder_for, run_program
 from onward.tasks.failures import Failure
-from onward.tasks.replies import read_reply
 from onward.tasks.surroundings import Surroundings
 
 _VERDICT = re.compile(r"\b(PASS|FAIL)\W*\Z")
@@ -21,23 +25,44 @@ _FILE = "prompt"
 
 async def judge(around: Surroundings, user: Instance, question: Judge, purpose: str, run: RunCommand) -> Answer:
     """Ask the agent. Raises `TaskError` when it gives no verdict, `Stopped`."""
-    adapter = adapter_for(Prompt(text="", adapter=question.adapter), around.context)
+    agent = agent_for(Prompt(text="", adapter=question.adapter), around.context)
     text = f"{around.resolver.text(user, question.prompt).rstrip()}\n\n{_ASK}\n"
     folder = folder_for(around, user, purpose)
-    argv = argv_of(adapter, Fill(prompt=text, prompt_file=f"{folder}/{_FILE}", model=question.model))
+    permission = permission_of(agent, "read" if "read" in agent.permissions else None)
+    fill = Fill(
+        prompt=text,
+        prompt_file=f"{folder}/{_FILE}",
+        model=question.model,
+        session=agent.new_session(),
+        directory=around.directories.of(user),
+        title=f"{around.context.run}:{user.path}:{purpose}",
+        permission=permission.args,
+    )
     ran = await run_program(
         around,
         user,
         purpose,
         folder,
-        argv,
+        argv_of(agent, fill),
         run,
         made={_FILE: text.encode()},
-        stdin=_FILE if adapter.prompt == "stdin" else None,
+        stdin=_FILE if agent.prompt == "stdin" else None,
+        more_env={**agent.env, **permission.env},
     )
-    if not ran.ok:
-        raise Failure("no-verdict", f"the judge did not answer: {ran.in_words()}")
-    reply = read_reply(adapter, f"{folder}/out", ran.exit.out).text or ""
+    return _answer_of(_reply_of(agent, ran, user, fill.session))
+
+
+def _reply_of(agent: Agent, ran: Ran, user: Instance, session: str | None) -> str:
+    assert user.node is not None
+    ending = endings.of(ran.exit, user.node)
+    heard = hear(Asked(agent=agent, folder=ran.folder, session=session), ran.exit, ending, None)
+    if heard.ending.outcome is not Outcome.OK:
+        said = ran.in_words() if agent.places is not None else heard.ending.error
+        raise Failure("no-verdict", f"the judge did not answer: {said}")
+    return heard.text or ""
+
+
+def _answer_of(reply: str) -> Answer:
     found = _VERDICT.search(reply)
     if found is None:
         raise Failure("no-verdict", "the judge's answer does not end with PASS or FAIL")

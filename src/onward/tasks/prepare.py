@@ -8,36 +8,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from onward import files
 from onward.model.events import AttemptEnd, AttemptStart
-from onward.model.nodes import Adapter, Call, Node, Prompt, Run
-from onward.model.status import Outcome
+from onward.model.nodes import Call, Node, Prompt, Run
 from onward.model.values import Text
 from onward.state.instance import Instance
-from onward.tasks.adapters import Fill, adapter_for, argv_of, continues
 from onward.tasks.attempt_folder import Exit
 from onward.tasks.collect import collect
 from onward.tasks.context import RunContext
 from onward.tasks.environment import About, key_of, marker_of
 from onward.tasks.failures import Failure
-from onward.tasks.feedback import GIVEN_FILE, feedback_before, in_prompt, in_session
+from onward.tasks.feedback import GIVEN_FILE, feedback_before, in_prompt, in_session, was_cut_off
 from onward.tasks.insertion import in_place
 from onward.tasks.keeper_link import KILL_AFTER_S, CallRequest, ProgramRequest
 from onward.tasks.out import out_folder
 from onward.tasks.resolve import written
 from onward.tasks.scripts import argv_of_script
 from onward.tasks.surroundings import Surroundings
+from onward.tasks.time_limits import time_limits
+
+if TYPE_CHECKING:
+    from onward.tasks.agents.agent import Agent, Permission
+    from onward.tasks.agents.calls import Fill
 
 _PROMPT = "prompt"
 _SCRIPT = "script"
 _STDIN = "stdin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True):
     """An attempt that only needs to be started. `files` are written into its folder before, by name.
 
     `stdin` is the name of one of them, or an absolute path.
@@ -54,7 +57,7 @@ class Prepared:
     argv: tuple[str, ...] = ()
     stdin: str | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
-    adapter: Adapter | None = None
+    agent: Agent | None = None
     call: Call | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,6 +78,7 @@ class Prepared:
         self._make_folders()
         for name, data in self.files.items():
             files.write_atomic(f"{self.folder}/{name}", data, durable=False)
+        limits = time_limits(self.node)
         return ProgramRequest(
             id=self.marker,
             folder=self.folder,
@@ -83,8 +87,8 @@ class Prepared:
             cwd=self.cwd,
             marker=self.marker,
             stdin=None if self.stdin is None else f"{self.folder}/{self.stdin}",
-            timeout_s=self.node.timeout_s,
-            idle_s=self.node.idle_s,
+            timeout_s=limits.timeout_s,
+            idle_s=limits.idle_s,
             kill_after_s=KILL_AFTER_S,
         )
 
@@ -125,21 +129,24 @@ def prepared_before(around: Surroundings, leaf: Instance) -> Prepared:
     """What has to be known of an attempt that an earlier driver began, to take its result. Never fails."""
     node, context = leaf.node, around.context
     assert node is not None
+    continued = leaf.conversation is not None and leaf.conversation.continued
     return Prepared(
-        event=AttemptStart(path=leaf.path, attempt=leaf.attempt, session=leaf.session),
+        event=AttemptStart(path=leaf.path, attempt=leaf.attempt, session=leaf.session, continued=continued),
         node=node,
         marker=marker_of(context.run, leaf.path, leaf.attempt),
         folder=context.attempt_folder(leaf.path, leaf.attempt),
         cwd=context.directory,
         env={},
-        adapter=_known_adapter(node.work, context) if isinstance(node.work, Prompt) else None,
+        agent=_known_agent(node.work, context) if isinstance(node.work, Prompt) else None,
         call=node.work if isinstance(node.work, Call) else None,
     )
 
 
-def _known_adapter(work: Prompt, context: RunContext) -> Adapter | None:
+def _known_agent(work: Prompt, context: RunContext) -> Agent | None:
+    from onward.tasks.agents.choice import agent_for
+
     try:
-        return adapter_for(work, context)
+        return agent_for(work, context)
     except Failure:  # it was taken out of the file; `collect` says so
         return None
 
@@ -224,36 +231,56 @@ class _Preparation:
         )
 
     def _prompted(self, work: Prompt) -> Prepared:
-        adapter = adapter_for(work, self._around.context)
-        session = self._session(work, adapter)
-        cwd = self._around.directories.of(self._leaf)
-        text = self._prompt_text(work, session)
-        model = None if work.model is None else self._resolver.text(self._leaf, work.model)
-        fill = Fill(prompt=text, prompt_file=f"{self._folder}/{_PROMPT}", model=model, session=session)
+        from onward.tasks.agents.calls import Fill, argv_of
+        from onward.tasks.agents.choice import agent_for, permission_of
+
+        agent = agent_for(work, self._around.context)
+        cwd = os.path.realpath(self._around.directories.of(self._leaf))
+        kept = self._session(work, agent, cwd)
+        text = self._prompt_text(work, kept)
+        permission = permission_of(agent, work.permission)
+        fill = Fill(
+            prompt=text,
+            prompt_file=f"{self._folder}/{_PROMPT}",
+            model=None if work.model is None else self._resolver.text(self._leaf, work.model),
+            session=kept or agent.new_session(),
+            continues=kept is not None,
+            directory=cwd,
+            title=self._marker,
+            permission=permission.args,
+        )
         return Prepared(
-            event=self._event(adapter=adapter.name, model=model, session=session, session_directory=cwd),
+            event=self._event(agent.name, fill),
             node=self._node,
             marker=self._marker,
             folder=self._folder,
             cwd=cwd,
-            env=self._environment(None),
-            argv=argv_of(adapter, fill),
-            stdin=_PROMPT if adapter.prompt == "stdin" else None,
+            env=self._agent_environment(agent, permission),
+            argv=argv_of(agent, fill),
+            stdin=_PROMPT if agent.prompt == "stdin" else None,
             files={**self._files(), _PROMPT: text.encode()},
-            adapter=adapter,
+            agent=agent,
         )
 
-    def _session(self, work: Prompt, adapter: Adapter) -> str | None:
-        """The conversation that goes on: only one of this node, and none from before a rerun by hand."""
+    def _session(self, work: Prompt, agent: Agent, directory: str) -> str | None:
+        """The conversation that goes on: only one of this node in this folder, and none from before a rerun by hand."""
         leaf = self._leaf
-        if not work.keep_session or not continues(adapter, leaf.session):
+        if not work.keep_session or leaf.session is None or not agent.resume:
             return None
-        begun_anew = leaf.generation > 0 and leaf.used == 0 and leaf.outcome is not Outcome.INTERRUPTED
+        begun_in = leaf.conversation.directory if leaf.conversation is not None else None
+        if begun_in not in (None, directory) and not agent.any_directory:
+            return None
+        begun_anew = leaf.generation > 0 and leaf.used == 0 and not was_cut_off(leaf)
         return None if begun_anew else leaf.session
+
+    def _agent_environment(self, agent: Agent, permission: Permission) -> Mapping[str, str]:
+        """What the program needs goes below what the workflow says; what it may do is said by `permission` alone."""
+        own = {"TMPDIR": self._folder} if agent.own_tmp else {}
+        return {**own, **agent.env, **self._environment(None), **permission.env}
 
     def _prompt_text(self, work: Prompt, session: str | None) -> str:
         if session is not None:
-            return in_session(self._feedback, interrupted=self._leaf.outcome is Outcome.INTERRUPTED)
+            return in_session(self._feedback, interrupted=was_cut_off(self._leaf))
         text = self._resolver.text(self._leaf, work.text)
         return text if self._feedback is None else in_prompt(text, self._feedback)
 
@@ -273,14 +300,7 @@ class _Preparation:
             feedback=os.devnull if self._feedback is None else f"{self._folder}/{GIVEN_FILE}",
         )
 
-    def _event(
-        self,
-        *,
-        adapter: str | None = None,
-        model: str | None = None,
-        session: str | None = None,
-        session_directory: str | None = None,
-    ) -> AttemptStart:
+    def _event(self, adapter: str | None = None, fill: Fill | None = None) -> AttemptStart:
         return AttemptStart(
             path=self._leaf.path,
             attempt=self._attempt,
@@ -288,9 +308,10 @@ class _Preparation:
             definition_sha256=self._node.digest,
             inputs_sha256=self._resolver.inputs_digest(self._leaf),
             adapter=adapter,
-            model=model,
-            session=session,
-            session_directory=session_directory,
+            model=fill.model if fill is not None else None,
+            session=fill.session if fill is not None else None,
+            session_directory=fill.directory if fill is not None else None,
+            continued=fill is not None and fill.continues,
         )
 
 

@@ -20,7 +20,8 @@ from msgspec import Struct
 from onward import clock, files
 from onward.errors import OnwardError, StoreError
 from onward.store.runs import Store
-from onward.tasks.adapters import BUILT_IN, DEFAULT
+from onward.tasks.agents.table import AGENTS as TABLE
+from onward.tasks.agents.table import DEFAULT
 from onward.views import words
 
 GOOD, NOTE, BAD = "ok", "note", "bad"
@@ -94,7 +95,7 @@ def agents(adapter: str | None) -> Iterator[Check]:
     if adapter is not None and wanted in AGENTS and wanted not in found:
         help = f"install `{AGENTS[wanted]}`, or choose another adapter"
         yield Check(name="adapter", status=NOTE, text=f"`{wanted}` is chosen and is not on the PATH", help=help)
-    elif adapter is not None and wanted not in AGENTS and wanted not in BUILT_IN:
+    elif adapter is not None and wanted not in AGENTS and wanted not in TABLE:
         text = f"`{wanted}` is chosen: a workflow has to declare it under `adapters:`"
         yield Check(name="adapter", status=NOTE, text=text)
 

@@ -1,4 +1,4 @@
-"""What an agent program printed -> reply, session, usage and limits, found where its adapter says they stand.
+"""What a program of the user's own printed → reply, session, usage and limits, found where its adapter says.
 
 A place is `text` (all of it), `json:<path>` (the output is one JSON value) or `jsonl:<path>` (the last line that has
 the path); a path is keys and numbers with dots between.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from onward import clock
 from onward.model.nodes import Adapter
+from onward.tasks.agents.reading import Reading, Told
 from onward.tasks.failures import Failure
 from onward.tasks.json_text import from_json, to_json
 from onward.tasks.output_files import read_text_bytes, read_whole
@@ -22,32 +22,21 @@ _MILLISECONDS_OF_AN_EPOCH = 1_000_000_000_000
 _FIELDS = ("reply", "session", "usage", "cost", "limit")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """`text` None: the program did not reply. `limited`: it said that a limit was reached (until `reset_at`)."""
-
-    text: str | None = None
-    session: str | None = None
-    usage: dict[str, float] = field(default_factory=dict)
-    limited: bool = False
-    reset_at: dt.datetime | None = None
-
-
-def read_reply(adapter: Adapter, path: str, size: int) -> Reply:
-    """The reply in a log of `size` bytes. Raises `TaskError` when it cannot be one."""
+def read_places(adapter: Adapter, path: str, size: int) -> Reading:
+    """What stands in a log of `size` bytes. Raises `TaskError` when it cannot be a reply."""
     wanted = {name: place for name in _FIELDS if (place := getattr(adapter, name)) and place != "text"}
     found = _find(wanted, path, size) if wanted else {}
     text = _text_of(found.get("reply"))
     if adapter.reply == "text":
         text = read_text_bytes(path, size, "the reply").decode()
+    reading = Reading(session=_text_of(found.get("session")), text=text, usage=_usage(found))
     limit = found.get("limit")
-    return Reply(
-        text=text,
-        session=_text_of(found.get("session")),
-        usage=_usage(found),
-        limited=limit not in (None, False, "", 0),
-        reset_at=_moment(limit),
-    )
+    if limit in (None, False, "", 0):
+        reading.done = True
+    else:
+        moment = _moment(limit)
+        reading.limit = Told(at=moment.timestamp() if moment is not None else None)
+    return reading
 
 
 def _find(wanted: dict[str, str], path: str, size: int) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""Adapters: a table of data becomes a command line."""
+"""A row of the table, or an adapter of a file, becomes a command line."""
 
 from __future__ import annotations
 
 import pytest
 
 from onward.model.nodes import Adapter
-from onward.tasks.adapters import Fill, argv_of
+from onward.tasks.agents.calls import Fill, argv_of
+from onward.tasks.agents.choice import declared
 from onward.tasks.failures import Failure
 
 MINE = Adapter(
@@ -18,35 +19,39 @@ MINE = Adapter(
 
 
 def fill(**more: str) -> Fill:
-    return Fill(prompt="do it", prompt_file="/p", **more)
+    return Fill(prompt="do it", prompt_file="/p", continues="session" in more, **more)
+
+
+def argv(adapter: Adapter, fill: Fill) -> tuple[str, ...]:
+    return argv_of(declared(adapter), fill)
 
 
 def test_placeholders_are_filled_where_they_stand() -> None:
-    assert argv_of(MINE, fill()) == ("agent", "--in=/p")
-    assert argv_of(MINE, fill(model="big")) == ("agent", "--in=/p", "-m", "big")
-    assert argv_of(MINE, fill(session="s1", model="big")) == ("agent", "resume", "s1", "/p", "-m", "big")
+    assert argv(MINE, fill()) == ("agent", "--in=/p")
+    assert argv(MINE, fill(model="big")) == ("agent", "--in=/p", "-m", "big")
+    assert argv(MINE, fill(session="s1", model="big")) == ("agent", "resume", "s1", "/p", "-m", "big")
 
 
 def test_what_a_value_holds_is_no_placeholder() -> None:
     adapter = Adapter(name="a", command=("x", "{session}{model}"), resume=("x", "{session}{model}"))
-    assert argv_of(adapter, fill(session="{model}", model="{prompt_file}")) == ("x", "{model}{prompt_file}")
+    assert argv(adapter, fill(session="{model}", model="{prompt_file}")) == ("x", "{model}{prompt_file}")
 
 
 def test_other_braces_are_left_alone() -> None:
     adapter = Adapter(name="a", command=("x", "{}", '{"json": 1}', "{other}"))
-    assert argv_of(adapter, fill()) == ("x", "{}", '{"json": 1}', "{other}")
+    assert argv(adapter, fill()) == ("x", "{}", '{"json": 1}', "{other}")
 
 
 def test_a_model_needs_an_adapter_that_takes_one_and_the_other_way_round() -> None:
     with pytest.raises(Failure, match="does not say how a model is chosen"):
-        argv_of(Adapter(name="a", command=("x",)), fill(model="big"))
+        argv(Adapter(name="a", command=("x",)), fill(model="big"))
     with pytest.raises(Failure, match="needs a `model`"):
-        argv_of(Adapter(name="a", command=("x", "{model}")), fill())
+        argv(Adapter(name="a", command=("x", "{model}")), fill())
 
 
 def test_a_prompt_that_is_too_large_for_an_argument_is_refused() -> None:
     adapter = Adapter(name="a", command=("x",), prompt="argument")
-    assert argv_of(adapter, fill()) == ("x", "do it")
+    assert argv(adapter, fill()) == ("x", "do it")
     with pytest.raises(Failure) as caught:
-        argv_of(adapter, Fill(prompt="x" * 70_000, prompt_file="/p"))
+        argv(adapter, Fill(prompt="x" * 70_000, prompt_file="/p"))
     assert caught.value.code == "too-big"
