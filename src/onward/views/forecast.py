@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from onward.model.nodes import Node, Plan
 from onward.model.status import OnResume, Status
+from onward.recovery.fate import Fate
 from onward.state.advance import stops
 from onward.state.instance import Instance, Role, Stage
 from onward.state.run_state import RunState
 from onward.tasks.artifacts import Found, check
 from onward.views import words
-from onward.views.nodes import Fate
 
 MOST_NAMED = 5
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from enum import StrEnum
 from functools import lru_cache
 
 from msgspec import Struct
@@ -12,22 +11,12 @@ from onward.journal.findings import Finding
 from onward.model.events import Note, Owner
 from onward.model.nodes import Node
 from onward.model.status import Outcome, RunStatus, Status
+from onward.recovery.fate import Fate
 from onward.state.instance import Instance, Stage
 from onward.state.run_state import RunState
 from onward.views import words
 from onward.views.progress import iteration_keys
 from onward.views.titles import node_title
-
-
-class Fate(StrEnum):
-    """What became of an attempt whose end is not in the journal, while nothing drives the run."""
-
-    LIVES = "lives"
-    """its keeper goes on with it; a resume waits for it"""
-    ENDED = "ended"
-    """its end is recorded in its folder; a resume takes the result"""
-    LOST = "lost"
-    """it is gone"""
 
 
 def _lost(path: str, attempt: int) -> Fate:  # noqa: ARG001 - the shape of `Around.fate`

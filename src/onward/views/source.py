@@ -6,7 +6,6 @@ has come since, so a reader can follow a run that is driven.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
@@ -19,11 +18,12 @@ from onward.journal.lines import START, Position
 from onward.journal.reader import read
 from onward.model.events import Event, Note
 from onward.model.nodes import Kind, Node, Plan
+from onward.recovery.fate import Fate, fate_of
 from onward.state.fold import fold
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
 from onward.store.lock import Driver
-from onward.views.nodes import Around, Fate
+from onward.views.nodes import Around
 
 CACHE_PAYS_BYTES = 64 << 10
 """a journal below this size is read as quickly as its cache, and tells of its notes"""
@@ -102,24 +102,8 @@ class Source:
         return self.fate(path, attempt) is Fate.LIVES
 
     def fate(self, path: str, attempt: int) -> Fate:
-        """What became of an attempt: while it runs its keeper holds the lock of its folder, then its end is there."""
-        place = self.folder.attempt_path(path, attempt)
-        if _is_locked(place):
-            return Fate.LIVES
-        if os.path.exists(f"{place}/exit.json"):
-            return Fate.ENDED
-        instance = self.state.get(path)
-        if instance is not None and instance.node is not None and instance.node.kind is Kind.CALL:
-            return self._fate_of_call(path, attempt)
-        return Fate.LOST
-
-    def _fate_of_call(self, path: str, attempt: int) -> Fate:
-        """A call has no lock of its own: the workers know of it."""
-        from onward.tasks.attempt_folder import Trace, find_call
-        from onward.tasks.environment import marker_of
-
-        trace = find_call(self.folder.root / "workers", marker_of(self.run_id, path, attempt)).trace
-        return {Trace.HELD: Fate.LIVES, Trace.ENDED: Fate.ENDED}.get(trace, Fate.LOST)
+        """What became of an attempt that nothing drives."""
+        return fate_of(self.folder, self.state, path, attempt)
 
     # ------------------------------------------------------------ reading
 
@@ -157,19 +141,3 @@ class Source:
     def _is_being_written(self, finding: Finding) -> bool:
         # What looks like a torn tail is, while a driver lives, most likely the line that it writes just now.
         return finding.kind is FindingKind.TORN_TAIL and self.driven
-
-
-def _is_locked(folder: str) -> bool:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False

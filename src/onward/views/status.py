@@ -16,10 +16,11 @@ from onward import clock
 from onward.journal.findings import Finding
 from onward.model.events import GateOpen
 from onward.model.status import Outcome, RunStatus
+from onward.recovery.fate import Fate
 from onward.state.instance import Stage
 from onward.state.run_state import RunState
 from onward.views import words
-from onward.views.nodes import Around, Fate, NodeView, iso, node_views
+from onward.views.nodes import Around, NodeView, iso, node_views
 from onward.views.progress import leaf_counts, step_index
 from onward.views.titles import run_title
 

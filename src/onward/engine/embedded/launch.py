@@ -27,8 +27,7 @@ from onward.mirrors.state_file import StateFile, path_of
 from onward.model import events as ev
 from onward.model.nodes import Plan
 from onward.model.status import RunStatus, Status
-from onward.recovery import watching
-from onward.recovery.revision import revision_of
+from onward.recovery.seen import Seen
 from onward.state.fold import fold
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
@@ -144,6 +143,9 @@ def _start(
     observer: Observer,
     link: KeeperLink,
 ) -> RunResult:
+    from onward.recovery import watching
+    from onward.recovery.revision import revision_of
+
     now = clock.now()
     variables = _variables(options, plan, imported)
     run_id = options.run_id or clock.run_id(plan.name, now)
@@ -213,6 +215,7 @@ def _from_state_file(options: StartOptions, plan: Plan, observer: Observer) -> R
     Requirement 1 gives the warnings.
     """
     from onward.mirrors import state_import
+    from onward.recovery.stale_checkpoint import stale_warning
 
     directory = os.path.normpath(Path(plan.file).parent / plan.directory)
     path = path_of(plan, directory)
@@ -226,6 +229,9 @@ def _from_state_file(options: StartOptions, plan: Plan, observer: Observer) -> R
     if kept is None:
         observer.message("warning", state_import.not_found(path))
         return None
+    stale = stale_warning(kept, path)
+    if stale is not None:
+        observer.message("warning", stale)
     journal = state_import.journal_of(kept, path)
     if journal is not None and not options.rerun:
         return RunFolder(Path(journal).parent)
@@ -279,7 +285,7 @@ def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> Run
             opened.journal.close()
             opened.lock.release()
             return done
-        first = _first_events(options, opened, observer)
+        first = first_events(options, opened, observer)
         context = _context(opened.folder, opened.plan, options.adapter or opened.state.facts.adapter)
         session = _Session(
             folder=opened.folder,
@@ -324,7 +330,7 @@ def _bring_mirror_to_its_end(opened: Opened) -> None:
         state_file.changed(state, [ev.WorkflowEnd(status=state.facts.end)])
 
 
-def _first_events(options: ResumeOptions, opened: Opened, observer: Observer) -> list[ev.Event]:
+def first_events(options: ResumeOptions, opened: Seen, observer: Observer) -> list[ev.Event]:
     """What this driver records before anything moves: repairs, that it goes on, what is set aside."""
     from onward.recovery.artifacts import check_artifacts
     from onward.recovery.reruns import overrides_for
@@ -406,7 +412,7 @@ def _drive(session: _Session) -> RunResult:
         gc.freeze()
         gc.enable()
         asyncio.run(_until_over(driver, session))
-        mirroring.close(state, session.journal)
+        driver.close()
         observer.ended(state)
     except BaseException:
         session.journal.close()

@@ -10,13 +10,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from onward.errors import OnwardError, StateError
+from onward.errors import OnwardError, Problems, StateError
 from onward.journal import reader, repair
 from onward.journal.findings import Finding, FindingKind
 from onward.journal.lines import START
 from onward.journal.writer import Journal
-from onward.model.events import Change, Note, Owner
+from onward.model.events import Change
 from onward.model.nodes import Plan
+from onward.recovery.seen import Seen
 from onward.state.cache import decode_state
 from onward.state.fold import fold
 from onward.state.run_state import RunState
@@ -43,17 +44,11 @@ class Definition(Struct):
     """today's files, when they differ from those that are stored"""
 
 
-class Opened(Struct):
+class Opened(Seen, kw_only=True):
     """A run whose lock this process holds."""
 
-    folder: RunFolder
     lock: Lock
-    plan: Plan
-    state: RunState
     journal: Journal
-    changes: list[Change]
-    notes: list[Note]
-    previous: Owner | None = None
 
 
 def open_run(
@@ -77,7 +72,40 @@ def open_run(
         lock.release()
         raise
     notes = [torn] if torn is not None else []
-    return Opened(folder, lock, definition.plan, state, journal, definition.changes, notes, previous)
+    return Opened(
+        folder=folder,
+        lock=lock,
+        plan=definition.plan,
+        state=state,
+        journal=journal,
+        changes=definition.changes,
+        notes=notes,
+        previous=previous,
+    )
+
+
+def look_at(folder: RunFolder, *, original: bool = False) -> Seen:
+    """Read the run as `open_run` does, without its lock and without a change on the disk.
+
+    What keeps a resume from going on is in the result, but for what leaves nothing to look at: `StateError`.
+    """
+    told: list[str] = []
+    problem = None
+    try:
+        definition = current_definition(folder, original=original)
+    except Problems as error:
+        definition, problem = Definition(stored_plan(folder)), error
+    state, reading = read_state(folder, definition.plan, lambda _, text: told.append(text))
+    return Seen(
+        folder=folder,
+        plan=definition.plan,
+        state=state,
+        changes=definition.changes,
+        damage=reading.findings,
+        cache_problem=folder.load_cache().problem,
+        driver=folder.driver(),
+        problem=problem,
+    )
 
 
 def read_state(folder: RunFolder, plan: Plan, tell: Tell) -> tuple[RunState, reader.Reading]:

@@ -1,0 +1,291 @@
+"""A run as it lies on the disk, and what a resume of it would record → everything that a person should know first.
+
+Findings, the recovery that fits, a verdict on every task, its age, what is intact: as data. The wizard, `--plan`,
+`status --json` and the flags of `resume` all go by it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from onward.model.events import Change, Event
+from onward.model.nodes import Plan
+from onward.model.status import Status
+from onward.recovery import artifacts, watching
+from onward.recovery.age import Age, Freshness, age_of
+from onward.recovery.fate import Fate, FateOf, fate_of
+from onward.recovery.hand_offs import HandOffs, look_at_hand_offs
+from onward.recovery.levels import Standing, standing
+from onward.recovery.revision import revision_of
+from onward.recovery.seen import Seen
+from onward.recovery.verdicts import NodeVerdict, Verdict, found_in, go_on, verdicts
+from onward.recovery.watching import WatchedChange
+from onward.state.run_state import RunState
+from onward.store.folder import RunFolder
+
+NOTE, WARNING, CHOICE = "note", "warning", "choice"
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """An answer to a finding: what it does, and the flags of `onward resume` that give it."""
+
+    id: str
+    text: str
+    flags: str
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """`severity`: `note`, `warning`, or `choice` (a resume waits for one of the choices)."""
+
+    kind: str
+    severity: str
+    text: str
+    path: str | None = None
+    choices: tuple[Choice, ...] = ()
+
+
+class Diagnosis(Struct, kw_only=True):
+    """The whole. `fresh_is_better`: old, or a watched file says that what was made is worth nothing."""
+
+    run: str
+    standing: Standing
+    findings: list[Finding]
+    nodes: list[NodeVerdict]
+    counts: dict[str, int]
+    age: Age
+    artifacts: artifacts.Report
+    hand_offs: HandOffs
+    watch: list[WatchedChange]
+    changes: list[Change]
+    revision: str | None = None
+    uncommitted: int | None = None
+    fresh_is_better: bool = False
+
+    @property
+    def waits(self) -> list[Finding]:
+        """Findings that a resume without flags does not pass over."""
+        return [finding for finding in self.findings if finding.severity == CHOICE]
+
+
+def diagnose(seen: Seen, events: Sequence[Event], now: float, *, git: bool = True) -> Diagnosis:
+    """`events` are those that the resume would record first. The state of `seen` goes on with them."""
+    state, directory = seen.state, directory_of(seen.plan)
+    report = artifacts.look(state, directory)
+    hand_offs = look_at_hand_offs(seen.folder, state)
+    stand, before, age = standing(state), found_in(state), age_of(state.facts.last_at, now)
+    changed = watched_changes(seen)
+
+    def fate(path: str, attempt: int) -> Fate:
+        return fate_of(seen.folder, state, path, attempt)
+
+    findings = list(_findings(seen, report, hand_offs, age, changed, fate))
+    go_on(state, events)
+    nodes = verdicts(state, before, events, fate, report.different)
+    home = Path(seen.plan.file).parent
+    diagnosis = Diagnosis(
+        run=seen.folder.run_id,
+        standing=stand,
+        findings=findings,
+        nodes=nodes,
+        counts=dict(Counter(node.verdict.value for node in nodes)),
+        age=age,
+        artifacts=report,
+        hand_offs=hand_offs,
+        watch=changed,
+        changes=seen.changes,
+        revision=revision_of(home),
+        uncommitted=_uncommitted(home) if git else None,
+        fresh_is_better=age.freshness is Freshness.OLD or any(one.wants_fresh_start for one in changed),
+    )
+    diagnosis.findings += _of_checkout(state.facts.revision, diagnosis)
+    return diagnosis
+
+
+def directory_of(plan: Plan) -> Path:
+    """The folder in which the tasks of a run work."""
+    return Path(os.path.normpath(Path(plan.file).parent / plan.directory))
+
+
+def watched_changes(seen: Seen) -> list[WatchedChange]:
+    """Watched files that differ from what was recorded at the start."""
+    recorded, patterns = seen.state.facts.watch, seen.plan.watch
+    if not recorded and not patterns:
+        return []
+    today = watching.look(directory_of(seen.plan), dict.fromkeys([*recorded, *patterns]))
+    known = {name: digest for name, digest in today.digests.items() if recorded or digest is not None}
+    return watching.changes(recorded, watching.Watched(digests=known, contents=today.contents), patterns, seen.folder)
+
+
+def _uncommitted(home: Path) -> int | None:
+    from onward.tasks.git import uncommitted
+
+    found = uncommitted(home)
+    return None if found is None else len(found)
+
+
+# --- findings ---------------------------------------------------------------------------------------------------
+
+
+def _findings(
+    seen: Seen,
+    report: artifacts.Report,
+    hand_offs: HandOffs,
+    age: Age,
+    changed: Sequence[WatchedChange],
+    fate: FateOf,
+) -> Iterator[Finding]:
+    if seen.driver is not None:
+        choice = Choice(id="take-over", text="stop that process and go on here", flags="--take-over")
+        text = f"it is being worked on by {seen.driver.described}"
+        yield Finding(kind="driven", severity=CHOICE, text=text, choices=(choice,))
+    yield from _of_records(seen)
+    yield from of_age(age)
+    yield from of_watched(changed)
+    yield from _of_definition(seen)
+    yield from _of_files(report, hand_offs)
+    yield from _of_attempts(seen.state, fate)
+
+
+def _of_records(seen: Seen) -> Iterator[Finding]:
+    accept = Choice(id="accept-damage", text="go on without what is lost", flags="--accept-damage")
+    for finding in seen.damage:
+        yield Finding(
+            kind=finding.kind.value,
+            severity=CHOICE if finding.needs_choice else NOTE,
+            text=f"journal, {finding.where}: {finding.text}",
+            choices=(accept,) if finding.needs_choice else (),
+        )
+    if seen.rebuilt is not None:
+        yield Finding(kind="rebuilt", severity=WARNING, text=seen.rebuilt)
+    if seen.cache_problem is not None:
+        text = f"the saved state is not used: {seen.cache_problem}; it is rebuilt from the journal"
+        yield Finding(kind="state", severity=WARNING, text=text)
+
+
+def of_age(age: Age) -> Iterator[Finding]:
+    """What the age of a run is worth saying."""
+    if age.ahead_s:
+        text = f"its last event lies {age.ahead_s:.0f} s in the future: the clock went back; it is taken as fresh"
+        yield Finding(kind="clock", severity=NOTE, text=text)
+    elif age.freshness is not Freshness.FRESH:
+        days = int(age.seconds // 86_400)
+        since = f"{days} {'day' if days == 1 else 'days'}"
+        if age.freshness is Freshness.AGED:
+            yield Finding(kind="age", severity=WARNING, text=f"it was left {since} ago; things may have changed since")
+        else:
+            fresh = Choice(id="fresh", text="archive it and start fresh", flags="--fresh")
+            text = f"it was left {since} ago; a fresh start is recommended"
+            yield Finding(kind="age", severity=WARNING, text=text, choices=(fresh,))
+
+
+def of_watched(changed: Sequence[WatchedChange]) -> Iterator[Finding]:
+    """Each watched file that is not what it was, with its fields."""
+    for one in changed:
+        if one.drift is watching.Drift.REWRITTEN:
+            text = f"`{one.path}` was rewritten; no value in it changed"
+            yield Finding(kind="configuration", severity=NOTE, path=one.path, text=text)
+            continue
+        choices: tuple[Choice, ...] = ()
+        if one.wants_fresh_start:
+            choices = (Choice(id="fresh", text="archive it and start fresh", flags="--fresh"),)
+        text = _watched_words(one) + ("; the workflow asks for a fresh start then" if choices else "")
+        yield Finding(kind="configuration", severity=WARNING, path=one.path, text=text, choices=choices)
+
+
+MOST_FIELDS = 8
+
+
+def _watched_words(one: WatchedChange) -> str:
+    match one.drift:
+        case watching.Drift.ADDED:
+            return f"`{one.path}` was not there at the start"
+        case watching.Drift.REMOVED:
+            return f"`{one.path}` is gone since the start"
+        case watching.Drift.UNREADABLE:
+            return f"`{one.path}` has changed since the start and cannot be compared: {one.detail}"
+    if not one.fields:
+        return f"`{one.path}` has changed since the start"
+    shown = ", ".join(_field(change.name, change.before, change.after) for change in one.fields[:MOST_FIELDS])
+    rest = len(one.fields) - MOST_FIELDS
+    return f"`{one.path}` has changed since the start: {shown}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _field(name: str, before: str | None, after: str | None) -> str:
+    if before is None:
+        return f"{name} is new ({after})"
+    return f"{name} is gone (was {before})" if after is None else f"{name}: {before} → {after}"
+
+
+def _of_definition(seen: Seen) -> Iterator[Finding]:
+    from onward.recovery.reruns import overrides_for
+
+    if seen.problem is not None:
+        original = Choice(id="original", text="with the workflow as it was at the start", flags="--original")
+        text = f"the workflow file cannot be used as it is now:\n{seen.problem.message}"
+        yield Finding(kind="definition", severity=CHOICE, text=text, choices=(original,))
+    for change in seen.changes:
+        instance = seen.state.get(change.path)
+        if change.change != "edited":
+            yield Finding(kind=change.change, severity=NOTE, path=change.path, text=_CHANGES[change.change])
+        elif instance is not None and instance.ended and instance.status is not Status.FAILED:
+            after = [event.path for event in overrides_for(seen.state, [change.path], "")][1:]
+            used = f"; {', '.join(f'`{path}`' for path in after)} used its result" if after else ""
+            again = Choice(id="rerun", text="do it again", flags=f"--rerun {change.path}")
+            text = f"edited since it was done; kept as it was{used}"
+            yield Finding(kind="edited", severity=NOTE, path=change.path, text=text, choices=(again,))
+
+
+_CHANGES = {
+    "added": "new in the workflow",
+    "removed": "no longer in the workflow; its record stays, unused",
+    "moved": "moved in the workflow; kept by its name",
+    "renamed": "renamed; kept under its former name",
+}
+
+
+def _of_files(report: artifacts.Report, hand_offs: HandOffs) -> Iterator[Finding]:
+    for path, names in report.missing.items():
+        text = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} gone, so it is done again"
+        yield Finding(kind="artifact-missing", severity=WARNING, path=path, text=text)
+    for path, names in report.different.items():
+        text = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not what it made"
+        keep = Choice(id="keep", text="keep it as it is now", flags="--yes")
+        again = Choice(id="rerun", text="make it again", flags=f"--rerun {path}")
+        yield Finding(kind="artifact-changed", severity=CHOICE, path=path, text=text, choices=(keep, again))
+    for path in hand_offs.missing:
+        text = "what it handed on is gone from the run's folder; its values are still known"
+        yield Finding(kind="hand-off-missing", severity=WARNING, path=path, text=text)
+
+
+_FATES = {
+    Fate.LIVES: ("still-running", "still runs although nothing drives the run; a resume waits for it"),
+    Fate.ENDED: ("ended-meanwhile", "ended while nothing drove the run; a resume takes its result"),
+    Fate.LOST: ("interrupted", "was running when the run was interrupted; how far it got is not known"),
+}
+
+
+def _of_attempts(state: RunState, fate: FateOf) -> Iterator[Finding]:
+    for instance in state.running_leaves():
+        kind, text = _FATES[fate(instance.path, instance.attempt)]
+        yield Finding(kind=kind, severity=NOTE, path=instance.path, text=text)
+
+
+def _of_checkout(then: str | None, diagnosis: Diagnosis) -> Iterator[Finding]:
+    now = diagnosis.revision
+    if then is not None and now is not None and then != now:
+        text = f"the checkout stands at another commit than at the start: {then[:10]} then, {now[:10]} now"
+        yield Finding(kind="revision", severity=NOTE, text=text)
+    if diagnosis.uncommitted:
+        count = diagnosis.uncommitted
+        text = f"{count} {'file' if count == 1 else 'files'} of the checkout {'is' if count == 1 else 'are'} not committed"
+        yield Finding(kind="uncommitted", severity=NOTE, text=text)
+
+
+def count(diagnosis: Diagnosis, verdict: Verdict) -> int:
+    """How many tasks have that verdict."""
+    return diagnosis.counts.get(verdict.value, 0)
