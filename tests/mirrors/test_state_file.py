@@ -1,5 +1,6 @@
 """A run → its state file: what is in it after each event, when it is written, whose it is, when it goes."""
 
+import datetime as dt
 import json
 import os
 from collections.abc import Callable
@@ -78,7 +79,9 @@ FLAGSHIP = plan(leaf("setup"), leaf("fetch-data"), (leaf("task-a"), leaf("task-b
 
 
 def test_it_is_written_at_the_start_with_nothing_done(tmp_path: Path) -> None:
-    assert Driven(FLAGSHIP, tmp_path).content == {
+    content = Driven(FLAGSHIP, tmp_path).content
+    assert dt.datetime.fromisoformat(content["onward"].pop("updated_at")).tzinfo is not None
+    assert content == {
         "version": "1.0",
         "workflow_file": "workflow.yaml",
         "started_at": "2026-02-02T10:00:00-08:00",
@@ -88,8 +91,19 @@ def test_it_is_written_at_the_start_with_nothing_done(tmp_path: Path) -> None:
         "failed_tasks": [],
         "current_step_index": 0,
         "variables": {"pr_number": "123"},
-        "onward": {"run": "w-1", "journal": ".onward/runs/w-1/journal.jsonl"},
+        "onward": {
+            "run": "w-1",
+            "journal": ".onward/runs/w-1/journal.jsonl",
+            "status": "running",
+            "progress": {"total": 4, "done": 0, "percent": 0},
+        },
     }
+
+
+def test_it_tells_how_far_the_run_is(tmp_path: Path) -> None:
+    driven = Driven(FLAGSHIP, tmp_path, fails("task-b"), policy="never").go()
+    assert driven.content["onward"]["status"] == "failed"
+    assert driven.content["onward"]["progress"] == {"total": 4, "done": 3, "percent": 75}
 
 
 def test_after_every_step_it_lists_what_is_done_and_the_next_step(tmp_path: Path) -> None:

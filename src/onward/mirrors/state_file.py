@@ -130,8 +130,19 @@ class StateFile:
             "failed_tasks": list(self._failed),
             "current_step_index": self._step_index(),
             "variables": facts.variables,
-            "onward": {"run": facts.run, "journal": self._journal},
+            "onward": {
+                "run": facts.run,
+                "journal": self._journal,
+                "status": self._state.status.value,
+                "progress": self._progress(),
+                "updated_at": clock.local(clock.now()).isoformat(timespec="seconds"),
+            },
         }
+
+    def _progress(self) -> dict[str, int]:
+        """Of the tasks that the file can list: how many there are, and how many need not run again."""
+        total, done = len(self._names), len(self._passed)
+        return {"total": total, "done": done, "percent": 100 * done // total if total else 100}
 
     # ------------------------------------------------------------ what events change
 
