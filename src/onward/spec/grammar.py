@@ -194,7 +194,6 @@ WORKFLOW = Record(
         Field(
             key="mirror",
             form=MIRROR,
-            feature="mirror",
             says="Files of other systems that are kept up to date.",
             example="{snapshots: snapshots}",
         ),

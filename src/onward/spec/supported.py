@@ -13,7 +13,7 @@ NOT_YET: dict[str, str] = {
     "was": "former names",
     "budget": "budgets",
     "worktree": "git worktrees",
-    "mirror": "mirrors of other systems' files",
+    "mirror-sparq": "the mirror of a `.sparq` folder",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import NamedTuple
 
 from onward import clock
 from onward.engine.embedded.mirroring import Mirroring
@@ -16,11 +17,21 @@ from onward.engine.embedded.records import records_of
 from onward.engine.embedded.work import Begun, Work
 from onward.engine.observer import Observer
 from onward.journal.writer import Journal
+from onward.mirrors.snapshot_run import PAUSE
 from onward.model import events as ev
-from onward.model.actions import Action, BeginAttempt, StopAttempt
+from onward.model.actions import Action, BeginAttempt, CompletePause, EndRun, StopAttempt
+from onward.model.status import Status
 from onward.state.decide import decide
 from onward.state.fold import fold, issue, settle, wake
 from onward.state.run_state import RunState
+
+
+class SnapshotAsked(NamedTuple):
+    """A snapshot that somebody asked for, or that is due."""
+
+    cause: str = "request"
+    compress: bool = False
+    key: bytes | None = None
 
 
 class Driver:
@@ -51,6 +62,9 @@ class Driver:
         self._done: list[Callable[[], None]] = []
         self._scheduled = False
         self._over: asyncio.Future[None] | None = None
+        self._snapshots_asked: list[SnapshotAsked] = []
+        self._last_snapshot_at = clock.monotonic()
+        mirroring.attend(state)
 
     # --- from outside ---------------------------------------------------------------------------------------
 
@@ -66,7 +80,16 @@ class Driver:
         fresh, self._fresh = self._fresh, []
         if fresh:
             self.mirroring.changed(self.state, fresh, self.journal)
+            if troubles := self.mirroring.take_troubles():
+                self.happened(*troubles)
             self.observer.changed(self.state, fresh)
+
+    def close(self) -> None:
+        """The last state is in the mirrors, and the journal says of those that could not be written."""
+        self.mirroring.close(self.state, self.journal)
+        for trouble in self.mirroring.take_troubles():
+            self.record(trouble)
+        self.journal.flush()
 
     async def drive(self) -> None:
         """Until the run ends, is paused, or waits for somebody. Raises `StateError` when it cannot be recorded."""
@@ -131,6 +154,30 @@ class Driver:
                 self._grace.cancel()
             self.happened(ev.CancelRequest(reason=reason, by=by))
 
+    # --- snapshots --------------------------------------------------------------------------------------------
+
+    def ask_for_snapshot(self, asked: SnapshotAsked) -> None:
+        """Take a snapshot in the next turn."""
+        self._snapshots_asked.append(asked)
+        self.schedule()
+
+    def snapshot_if_due(self, every_s: float) -> None:
+        """Take one when the last is that old and something has happened since."""
+        if clock.monotonic() - self._last_snapshot_at >= every_s and not self._snapshots_asked:
+            self._last_snapshot_at = clock.monotonic()
+            self.ask_for_snapshot(SnapshotAsked(cause="time"))
+
+    def _snapshot(self, asked: SnapshotAsked) -> ev.SnapshotTaken | None:
+        """Of everything up to now, which is on the disk first."""
+        self.flush()
+        taken = self.mirroring.snapshot(
+            self.state, self.journal, asked.cause, compress=asked.compress, key=asked.key
+        )
+        self._last_snapshot_at = clock.monotonic()
+        if taken is not None:
+            self.record(taken)
+        return taken
+
     # --- a turn -----------------------------------------------------------------------------------------------
 
     def _turn(self) -> None:
@@ -156,6 +203,11 @@ class Driver:
         happened, self._happened = self._happened, []
         for event in happened:
             self.record(event)
+            if isinstance(event, ev.PauseRequest):
+                self._snapshot(SnapshotAsked(cause="pause-request"))
+        asked, self._snapshots_asked = self._snapshots_asked, []
+        for each in asked:
+            self._snapshot(each)
 
     def _decide(self) -> float | None:
         """Record everything that needs no work; collect the work."""
@@ -175,6 +227,12 @@ class Driver:
             self.record(begun.event)
             self._begun.append(begun)
             return
+        if isinstance(action, CompletePause):
+            taken = self._snapshot(SnapshotAsked(cause=PAUSE))
+            self.record(ev.WorkflowPause(active=action.active, snapshot=taken.file if taken is not None else None))
+            return
+        if isinstance(action, EndRun) and action.status is Status.FAILED:
+            self._snapshot(SnapshotAsked(cause="failure"))
         events = records_of(self.state, action)
         if events is None:
             self._tasks.append(action)
