@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("onward.cli.runs", "The runs of the store, newest first"),
     "logs": ("onward.cli.logs", "What tasks wrote"),
     "show": ("onward.cli.show", "The record of a node: attempts, results, artifacts, why it ran or was kept"),
+    "report": ("onward.cli.report", "One HTML page of a run: graph, timeline, tasks, output, decisions"),
     "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
     "clean": ("onward.cli.clean", "Remove runs that have ended"),
     "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),

@@ -1,0 +1,220 @@
+"""The status of a run → the top of the page: how it stands in plain words, what to do next, what needs attention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from onward import clock
+from onward.model.status import RunStatus, Status
+from onward.views import words
+from onward.views.report.gather import Entry, Gathered, seconds
+from onward.views.report.html import NOTHING, Html, el, join, line, text
+from onward.views.report.marks import badge, mark, style
+from onward.views.status import FindingView, GateView, StatusView, approve_command
+
+MOST_ATTENTION = 20
+MOST_GATES = 20
+MOST_FINDINGS = 50
+LONGEST_QUESTION = 6_000
+
+_ORDER = (
+    Status.SUCCEEDED, Status.SKIPPED, Status.FAILED, RunStatus.INTERRUPTED, Status.CANCELLED, Status.WAITING,
+    Status.RUNNING, Status.PENDING,
+)  # fmt: skip
+_ATTENTION = (Status.FAILED, RunStatus.INTERRUPTED)
+
+
+def header(gathered: Gathered) -> Html:
+    """The head of the page."""
+    status = gathered.status
+    title = status.title or status.workflow or status.run
+    return el(
+        "header",
+        el("p", "onward run report", class_="kicker"),
+        el("h1", line(title, 300)),
+        el("p", badge(status.status, _word(status)), " ", text(_sentence(gathered)), class_="verdict"),
+        _progress(gathered),
+        el("dl", *_facts(gathered), class_="facts-grid"),
+        _next(gathered),
+    )
+
+
+def attention(gathered: Gathered) -> Html:
+    """Open questions, failures and findings; empty where there is nothing."""
+    parts = [*_gates(gathered), *_troubled(gathered.entries), *_findings(gathered.status.findings)]
+    if not parts:
+        return NOTHING
+    heading = el("h2", "Needs attention", id="attention-title")
+    return el("section", heading, *parts, aria_labelledby="attention-title", class_="attention")
+
+
+# ---------------------------------------------------------------- the head
+
+
+def _word(status: StatusView) -> str:
+    return words.STATUS_WORDS.get(status.status, status.status) if status.status != "succeeded" else "succeeded"
+
+
+def _sentence(gathered: Gathered) -> str:
+    status = gathered.status
+    done = f"{status.progress.done:,} of {words.amount(status.progress.total, 'task')} done"
+    because = words.one_line(status.reason, 400)
+    match status.status:
+        case RunStatus.SUCCEEDED:
+            return f"Everything is done: {done}."
+        case RunStatus.FAILED:
+            return f"It ended because {because}; {done}." if because else f"It failed; {done}."
+        case RunStatus.PAUSED:
+            why = f" ({because})" if because else ""
+            return f"It stopped at a safe point{why}; {done}. Nothing is lost, a resume goes on from here."
+        case RunStatus.INTERRUPTED:
+            return f"It has not ended and nothing drives it; {done}. A resume goes on from what is finished."
+        case RunStatus.WAITING:
+            return f"It waits: {because}; {done}." if because else f"It waits; {done}."
+        case RunStatus.CANCELLED:
+            return f"It was ended{f': {because}' if because else ''}; {done}."
+        case _:
+            return f"It is at work; {done}."
+
+
+def _progress(gathered: Gathered) -> Html:
+    """How many tasks stand how, as a bar and in words."""
+    counts = Counter(entry.view.status for entry in gathered.entries if entry.leaf)
+    total = sum(counts.values())
+    if not total:
+        return NOTHING
+    found = [(status, counts[status]) for status in _ORDER if counts[status]]
+    boxes, left = [], 0.0
+    for status, count in found:
+        width = 100 * count / total
+        boxes.append(el("rect", x=f"{left:.3f}%", width=f"{width:.3f}%", height=10, class_=f"p {style(status)}"))
+        left += width
+    told = [el("li", mark(status), f" {count:,} ", words.status_word(status)) for status, count in found]
+    bar = el("svg", join(boxes), width="100%", height=10, class_="bar", aria_hidden="true")
+    return el("div", bar, el("ul", *told, role="list"), class_="progress")
+
+
+def _facts(gathered: Gathered) -> Iterator[Html]:
+    status = gathered.status
+    yield _fact("Run", el("code", line(status.run)))
+    yield _fact("Workflow", el("code", line(status.file or status.workflow)))
+    started, ended = seconds(status.started_at), seconds(status.ended_at)
+    if started is not None:
+        yield _fact("Started", _moment(started))
+        yield from _lasted(gathered, started, ended)
+    if status.resumed_count:
+        yield _fact("Resumed", text(words.amount(status.resumed_count, "time")))
+    yield _fact("Driver", line(_driver(status)))
+    yield _fact("Folder", el("code", line(status.directory)))
+    yield _fact("This page", _moment(gathered.now))
+
+
+def _lasted(gathered: Gathered, started: float, ended: float | None) -> Iterator[Html]:
+    if ended is not None:
+        yield _fact("Ended", _moment(ended))
+    end = ended if ended is not None else gathered.now
+    active = gathered.source.state.active_s(gathered.now if gathered.status.driver is not None else gathered.last)
+    lasted = words.duration(max(0.0, end - started))
+    quiet = end - started - active > max(1.0, 0.02 * active)
+    extra = f", {words.duration(active)} of it at work" if quiet and active > 0 else ""
+    yield _fact("Took" if ended is not None else "So far", text(lasted + extra))
+
+
+def _fact(name: str, value: Html) -> Html:
+    return el("div", el("dt", name), el("dd", value))
+
+
+def _moment(at: float) -> Html:
+    moment = words.at_time(at)
+    return el("time", words.moment(moment), datetime=clock.to_iso(moment))
+
+
+def _driver(status: StatusView) -> str:
+    driver = status.driver
+    if driver is None:
+        return "none"
+    since = f", since {words.moment(clock.from_iso(driver.since))}" if driver.since else ""
+    return f"process {driver.pid} on {driver.host}{since}"
+
+
+def _next(gathered: Gathered) -> Html:
+    status = gathered.status
+    if status.next is None:
+        return NOTHING
+    told = "Answer the question:" if status.gates and " approve " in f" {status.next} " else "What to do next:"
+    return el("div", el("span", told), command(status.next), class_="next")
+
+
+def command(words_to_type: str) -> Html:
+    """A command, with a button for copying it that the script shows."""
+    button = el("button", "Copy", type="button", class_="plain copy", hidden=True)
+    return el("span", el("code", line(words_to_type, 1_000)), button, class_="cmd")
+
+
+# ---------------------------------------------------------------- what needs attention
+
+
+def _gates(gathered: Gathered) -> Iterator[Html]:
+    events = gathered.source.state.gates
+    for gate in gathered.status.gates[:MOST_GATES]:
+        opened = events.get(gate.path)
+        answer = command(approve_command(opened, gathered.status.run, gathered.at)) if opened is not None else None
+        yield _gate(gate, answer)
+
+
+def _gate(gate: GateView, answer: Html | None) -> Html:
+    facts = [f"Choices: {', '.join(gate.choices)}."] if gate.choices else []
+    if gate.fields:
+        facts.append(f"Fields: {', '.join(gate.fields)}.")
+    if gate.expires_at is not None:
+        facts.append(f"Until {words.moment(clock.from_iso(gate.expires_at))}.")
+    return el(
+        "article",
+        el("h3", mark("waiting"), " Question at ", el("code", line(gate.path))),
+        el("p", text(words.shortened(gate.question, LONGEST_QUESTION)), class_="question"),
+        el("p", " ".join(facts), class_="note") if facts else None,
+        el("p", answer) if answer is not None else None,
+        class_="card s-waiting",
+    )
+
+
+def _troubled(entries: list[Entry]) -> Iterator[Html]:
+    found = [entry for entry in entries if entry.leaf and entry.view.status in _ATTENTION]
+    if not found:
+        return
+    rows = [_trouble(entry) for entry in found[:MOST_ATTENTION]]
+    more = len(found) - MOST_ATTENTION
+    if more > 0:
+        rows.append(el("li", f"and {more:,} more in the table below", class_="note"))
+    yield el("ul", *rows, class_="troubles", role="list")
+
+
+def _trouble(entry: Entry) -> Html:
+    view = entry.view
+    reason = words.why(view.reason, view.exit, view.signal) or words.status_word(view.status)
+    tries = f", {words.amount(view.attempts, 'attempt')}" if view.attempts > 1 else ""
+    name = el("a", line(view.path, 200), href=f"#n{entry.number}")
+    title = el("span", line(view.title, 120), class_="title") if view.title else None
+    return el("li", mark(view.status), " ", name, " ", title, el("div", line(reason, 400), tries, class_="reason"),
+              class_=style(view.status))  # fmt: skip
+
+
+def _findings(findings: list[FindingView]) -> Iterator[Html]:
+    serious = [one for one in findings if one.severity != "note"]
+    calm = [one for one in findings if one.severity == "note" and one.kind != "interrupted"]
+    shown = [*serious, *calm][:MOST_FINDINGS]
+    if not shown:
+        return
+    yield el("h3", "Findings")
+    yield el("ul", *(_finding(one) for one in shown), class_="findings", role="list")
+    if len(findings) > MOST_FINDINGS:
+        yield el("p", f"{len(findings) - MOST_FINDINGS:,} more: `onward status` lists them.", class_="note")
+
+
+def _finding(finding: FindingView) -> Html:
+    where = join([el("code", line(finding.path)), ": "]) if finding.path else NOTHING
+    word = {"note": "Note", "warning": "Warning", "choice": "Needs a choice"}.get(finding.severity, finding.severity)
+    choices = [el("p", line(choice.text), ": ", command(choice.command)) for choice in finding.choices]
+    severity = "calm" if finding.severity == "note" else "s-interrupted"
+    return el("li", el("b", word), " ", where, line(finding.text, 1_000), *choices, class_=severity)
