@@ -28,9 +28,7 @@ class FindingKind(StrEnum):
     """the whole journal was begun by a newer `onward`"""
 
 
-_CHOICE = frozenset(
-    {FindingKind.DAMAGE, FindingKind.GAP, FindingKind.UNREADABLE_HEAD, FindingKind.NEWER_VERSION}
-)
+_CHOICE = frozenset({FindingKind.DAMAGE, FindingKind.GAP, FindingKind.UNREADABLE_HEAD, FindingKind.NEWER_VERSION})
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ from onward.errors import JournalError
 from onward.journal import upgrade
 from onward.journal.findings import Finding, FindingKind
 from onward.journal.lines import CHAIN_DIGITS, CHAIN_SLICE, END_BYTES, EVENTS, START, Position, chain_of, is_linked
+from onward.journal.packed import open_reading, size_of
 from onward.model.events import AnyEvent
 
 PIECE_BYTES = 1 << 20
@@ -284,7 +285,7 @@ class Reading:
 
     def _unreadable(self, line: bytes, problem: str) -> None:
         if b"\0" in line and self._is_of_last_batch(line):
-            self._found_torn_tail(os.path.getsize(self.path) - self._offset)
+            self._found_torn_tail(size_of(self.path) - self._offset)
         else:
             self._damaged(line, f"cannot be read: {problem}", None)
 
@@ -379,7 +380,7 @@ def _envelope_of(line: bytes) -> Envelope | None:
 
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:
     try:
-        return open(path, "rb", buffering=0)
+        return open_reading(path)
     except OSError as error:
         raise files.trouble(error, "read the journal", path, JournalError) from error
 

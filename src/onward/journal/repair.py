@@ -15,6 +15,7 @@ from onward import files
 from onward.errors import JournalError
 from onward.journal.findings import Finding
 from onward.journal.lines import EVENTS
+from onward.journal.packed import open_reading, unpack
 from onward.journal.reader import Reading
 from onward.model.events import AnyEvent, Note
 
@@ -24,8 +25,10 @@ _BLOCK_BYTES = 1 << 16
 def mend_tail(reading: Reading) -> Note | None:
     """Set the torn tail aside in `journal.torn-<n>`, then cut it off. Returns the event to add, if there was one.
 
+    A compressed journal is unpacked, for it is going to be written to.
     A crash in between is harmless: the tail is set aside once more the next time.
     """
+    unpack(reading.path)
     torn = reading.torn_tail
     if torn is None:
         return None
@@ -54,7 +57,7 @@ def tail_events(path: str | os.PathLike[str], count: int) -> list[AnyEvent]:
 
 def _lines_from_the_end(path: str | os.PathLike[str]) -> Iterator[bytes]:
     try:
-        with open(path, "rb") as file:
+        with open_reading(path) as file:
             start = file.seek(0, os.SEEK_END)
             rest = b""
             while start:

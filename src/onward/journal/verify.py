@@ -11,6 +11,7 @@ import os
 import msgspec
 
 from onward.journal.findings import Finding
+from onward.journal.packed import open_reading
 from onward.journal.reader import read
 
 
@@ -65,5 +66,5 @@ def verify(path: str | os.PathLike[str], *, seq: int | None = None, chain: str =
 
 def _chain_of_event(path: str | os.PathLike[str], seq: int) -> str:
     marker = b'"seq":%d,' % seq
-    with open(path, "rb") as file:
+    with open_reading(path) as file:
         return next((_link(line).chain for line in file if marker in line and _link(line).seq == seq), "")

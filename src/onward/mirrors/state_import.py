@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from onward.errors import WorkflowCheckpointError
+from onward.journal.packed import is_packed
 from onward.mirrors import checkpoint_file
 from onward.model.conditions import Failed, Succeeded
 from onward.model.events import Override
@@ -63,7 +64,7 @@ def journal_of(state: Mapping[str, Any], path: str | os.PathLike[str]) -> str | 
     if not isinstance(named, str) or "\0" in named:
         return None
     found = os.path.join(os.path.dirname(os.path.realpath(path)), named)
-    return os.path.normpath(found) if os.path.isfile(found) else None
+    return os.path.normpath(found) if os.path.isfile(found) or is_packed(found) else None
 
 
 def run_of(state: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from onward import clock, files
 from onward.errors import StoreError
+from onward.journal import packed
 from onward.journal.lines import Position
 from onward.store import cache, names
 from onward.store.inbox import Inbox
@@ -126,11 +127,28 @@ class RunFolder:
 
     def started_at(self) -> datetime:
         """When the run began, from the first line of its journal; else when its folder was made."""
-        head = _read(self.journal, _HEAD_BYTES) or b""
+        head = self._head()
         try:
             return clock.from_iso(head.partition(_AT)[2].partition(b'"')[0].decode())
         except ValueError:
             return datetime.fromtimestamp(os.stat(self.root).st_mtime, UTC)
+
+    def _head(self) -> bytes:
+        try:
+            with packed.open_reading(self.journal) as file:
+                return file.read(_HEAD_BYTES)
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise files.trouble(error, "read", self.journal, StoreError) from error
+
+    def compress(self) -> tuple[int, int]:
+        """Compress the journal of a run that has ended; bytes before and after. Raises `RunBusy` when it is driven."""
+        held = self.lock()
+        try:
+            return packed.pack(self.journal)
+        finally:
+            held.release()
 
     def clean_up(self) -> None:
         """Remove what an interrupted driver left half-written. For the owner of the lock, before it writes."""
@@ -154,10 +172,10 @@ class RunFolder:
             held.release()
 
 
-def _read(path: Path, size: int = -1) -> bytes | None:
+def _read(path: Path) -> bytes | None:
     try:
         with open(path, "rb") as file:
-            return file.read(size)
+            return file.read()
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from msgspec import Struct
 
 from onward import clock
+from onward.journal.packed import is_packed
 from onward.model.status import RunStatus
 from onward.store.folder import RunFolder
 from onward.views.listing import RunRow, run_row
@@ -15,6 +17,9 @@ from onward.views.listing import RunRow, run_row
 REMOVABLE = (RunStatus.SUCCEEDED, RunStatus.CANCELLED, RunStatus.FAILED)
 USUAL = (RunStatus.SUCCEEDED, RunStatus.CANCELLED)
 """a failed run can be resumed, so it goes only where that is asked for"""
+
+WORTH_BYTES = 4096
+"""below, a compressed journal takes as much of the disk as a plain one"""
 
 _BLOCK = 512
 
@@ -38,6 +43,14 @@ def to_remove(rows: Iterable[RunRow], rule: Rule, now: float) -> Iterator[RunRow
 def may_still_go(folder: RunFolder, rule: Rule) -> bool:
     """Whether a run that was listed has still ended: somebody may have gone on with it meanwhile."""
     return _is_ended(run_row(folder), rule)
+
+
+def to_compress(rows: Iterable[RunRow], rule: Rule, now: float, runs: Path) -> Iterator[RunRow]:
+    """The rows whose journals may be compressed and are not yet; small ones are not worth it."""
+    for row in to_remove(rows, rule, now):
+        journal = RunFolder(runs / row.run).journal
+        if not is_packed(journal) and journal.exists() and journal.stat().st_size >= WORTH_BYTES:
+            yield row
 
 
 def size_of(folder: RunFolder) -> int:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from onward import clock
 from onward.errors import OnwardError
 from onward.journal.lines import EVENTS
+from onward.journal.packed import open_reading
 from onward.journal.repair import tail_events
 from onward.model import events as ev
 from onward.store.folder import RunFolder
@@ -74,7 +75,7 @@ def _quickly(folder: RunFolder) -> RunRow | None:
 
 def _first_event(folder: RunFolder) -> ev.Event | None:
     try:
-        with open(folder.journal, "rb") as file:
+        with open_reading(folder.journal) as file:
             return EVENTS.decode(file.readline())
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None  # the whole journal is read then, and tells what is wrong

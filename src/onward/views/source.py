@@ -15,6 +15,7 @@ from onward import clock
 from onward.errors import JournalError, StateError
 from onward.journal.findings import Finding, FindingKind
 from onward.journal.lines import START, Position
+from onward.journal.packed import size_of
 from onward.journal.reader import read
 from onward.model.events import Event, Note
 from onward.model.nodes import Kind, Node, Plan
@@ -131,7 +132,7 @@ class Source:
 
     def _size(self) -> int:
         try:
-            return os.stat(self.folder.journal).st_size
+            return size_of(self.folder.journal)
         except FileNotFoundError:
             raise JournalError(
                 f"run `{self.run_id}` has no journal ({self.folder.journal})",
