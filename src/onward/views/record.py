@@ -214,6 +214,7 @@ class _Gathering:
         found.exit, found.signal, found.error = event.exit, event.signal, event.error
         found.duration_s, found.usage = event.duration_s, event.usage
         found.session = event.session or found.session
+        found.adapter_version = event.adapter_version or found.adapter_version
         self.outputs = event.outputs
         self.metrics = event.metrics or self.metrics
         reason = words.why(event.error or "", event.exit, event.signal)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
+from onward.engine.embedded.agent_watch import AgentWatch
 from onward.engine.embedded.leftovers import Leftovers
 from onward.engine.embedded.records import finish_node
 from onward.engine.embedded.workers import Workers
@@ -65,8 +66,7 @@ ANSWER_WITHIN_S = 4 * KILL_AFTER_S
 """a stopped task ends within `KILL_AFTER_S`, and its end is told a moment later"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class Begun(Struct, frozen=True, kw_only=True):
     """An attempt that is about to begin: its record, and what to start once that is on disk (None: it cannot be)."""
 
     event: ev.AttemptStart
@@ -101,6 +101,7 @@ class Work:
         self._happened: Happened = lambda *_: None
         self._fail: Callable[[BaseException], None] = lambda _: None
         self._workers = Workers(link, folder, context, self._call_ended)
+        self._agents = AgentWatch(lambda event: self._happened(event), self.stop)
         self._leftovers = Leftovers(folder, context.run, self._leftover_ended)
 
     @property
@@ -122,6 +123,7 @@ class Work:
             errand.cancel()
         self._workers.close()
         self._leftovers.close()
+        self._agents.close()
         if self._keepers_lost:
             self._link.close()
 
@@ -145,13 +147,35 @@ class Work:
             self._happened(_could_not_start(path, attempt, begun.problem, final=True))
             return
         self._running[path] = begun
+        if begun.prepared.agent is not None:
+            self._errand(self._begin_agent(begun, begun.prepared))
+        else:
+            self._begin_now(begun, begun.prepared)
+
+    async def _begin_agent(self, begun: Begun, prepared: Prepared) -> None:
+        path, attempt = begun.event.path, begun.event.attempt
+        earlier = [marker_of(self._context.run, path, number) for number in range(1, attempt)]
+        problem = await self._agents.clear_the_way(prepared, earlier)
+        if self._running.get(path) is not begun:
+            return
+        if path in self._stopping:
+            self._lost(path)
+        elif problem is not None:
+            self._forget(path)
+            self._happened(ev.AttemptEnd(path=path, attempt=attempt, outcome=Outcome.ERROR, error=problem))
+        else:
+            self._begin_now(begun, prepared)
+
+    def _begin_now(self, begun: Begun, prepared: Prepared) -> None:
+        path, attempt = begun.event.path, begun.event.attempt
         try:
-            request = begun.prepared.request()
+            request = prepared.request()
             self._paths[request.id] = path
             if isinstance(request, CallRequest):
                 self._workers.call(request)
             else:
                 self._start(request)
+            self._agents.watch(prepared)
         except KeeperLost:
             self._keeper_lost()
         except TaskError as error:
@@ -230,8 +254,11 @@ class Work:
         reason = self._stopping.get(path)
         self._forget(path)
         try:
-            prepared = begun.prepared or prepared_before(self._around, self._state.instances[path])
+            prepared = begun.prepared or self._before(path)
             event = prepared.collect(self._around, exit, stopped=reason)
+            version = self._agents.version_of(prepared.agent)
+            if version is not None:
+                event = msgspec.structs.replace(event, adapter_version=version)
         except StateError as error:
             self._fail(error)
             return
@@ -240,6 +267,7 @@ class Work:
     def _forget(self, path: str) -> None:
         begun = self._running.pop(path, None)
         self._stopping.pop(path, None)
+        self._agents.forget(path)
         if begun is not None:
             self._paths.pop(begun.marker, None)
 
@@ -292,6 +320,7 @@ class Work:
             is_call = instance.node is not None and instance.node.kind is Kind.CALL
             word = self._leftovers.look(instance.path, instance.attempt, marker, is_call)
             self._observer.message("note", f"`{instance.path}`: {word}")
+            self._agents.watch(self._before(instance.path))
 
     def _leftover_ended(self, path: str, marker: str, exit: Exit | None) -> None:
         if exit is not None:
@@ -310,8 +339,12 @@ class Work:
                 attempt=begun.event.attempt,
                 outcome=Outcome.INTERRUPTED,
                 error=reason or "interrupted",
+                session=self._agents.session_said(begun.prepared or self._before(path)),
             )
         )
+
+    def _before(self, path: str) -> Prepared:
+        return prepared_before(self._around, self._state.instances[path])
 
     # --- everything else ----------------------------------------------------------------------------------------
 
@@ -349,9 +382,7 @@ class Work:
         try:
             self._happened(*make())
         except TaskError as error:
-            self._happened(
-                ev.ConditionAsked(path=path, where=Where.ARTIFACTS, result=False, detail=in_words(error))
-            )
+            self._happened(ev.ConditionAsked(path=path, where=Where.ARTIFACTS, result=False, detail=in_words(error)))
 
     async def _ask(self, action: AskCondition) -> None:
         asker = self._state.instances[action.asker]
@@ -396,9 +427,7 @@ class Work:
             self._state_again(action.path)
         except TaskError as error:
             self._happened(
-                ev.ConditionAsked(
-                    path=action.path, where=Where.ITEMS, result=False, detail=in_words(error), error=True
-                )
+                ev.ConditionAsked(path=action.path, where=Where.ITEMS, result=False, detail=in_words(error), error=True)
             )
 
     async def _command(self, request: ProgramRequest) -> Exit:

@@ -15,7 +15,7 @@ from onward.tasks.agents.dialects import DIALECTS
 from onward.tasks.agents.limits import reset_of, zone_of
 from onward.tasks.agents.outcome import Case, decide_outcome
 from onward.tasks.agents.places import read_places
-from onward.tasks.agents.reading import Reading, read_stream
+from onward.tasks.agents.reading import Reading, Told, read_stream
 from onward.tasks.agents.usage import used_by_attempt
 from onward.tasks.attempt_folder import Exit
 from onward.tasks.endings import Ending
@@ -68,7 +68,8 @@ def hear(asked: Asked, exit: Exit, ending: Ending, stopped: str | None) -> Heard
     reset_at = None
     if verdict.limited:
         at = dt.datetime.fromtimestamp(exit.ended, dt.UTC)
-        reset_at = reset_of(reading.limit, verdict.about, at, zone_of(asked.tz, clock.local(at)))
+        told = reading.limit or (Told(in_s=reading.waits_s) if reading.waits_s is not None else None)
+        reset_at = reset_of(told, verdict.about, at, zone_of(asked.tz, clock.local(at)))
     counts_on = asked.agent.usage_of is UsageOf.SESSION
     return Heard(
         ending=verdict.ending,

@@ -1,0 +1,113 @@
+"""Agents while they run: their session into the journal as soon as it is known, their version, their strays.
+
+An agent that waits out a limit by itself is stopped: the run waits instead, so that it may be killed meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from onward.model.events import AttemptSession
+from onward.tasks.agents.agent import Agent, SessionId
+from onward.tasks.agents.dialects import DIALECTS
+from onward.tasks.agents.outcome import WAITS_OUT_A_LIMIT
+from onward.tasks.agents.reading import StreamReader, read_stream
+from onward.tasks.agents.versions import ask_version
+from onward.tasks.ending import end_process_tree
+from onward.tasks.keeper_link import KILL_AFTER_S
+from onward.tasks.prepare import Prepared
+
+FIRST_LOOK_S = 0.05
+LAST_LOOK_S = 2.0
+LONG_WAIT_S = 30.0
+"""an agent that says it will wait at least so long is stopped"""
+
+
+class AgentWatch:
+    """What is watched for one driver. `happened` takes events, `stop` ends an attempt, for a reason."""
+
+    def __init__(self, happened: Callable[[AttemptSession], None], stop: Callable[[str, str], None]) -> None:
+        self._happened = happened
+        self._stop = stop
+        self._watched: dict[str, _Watched] = {}
+        self._versions: dict[tuple[str, ...], str | None] = {}
+
+    def watch(self, prepared: Prepared) -> None:
+        """Follow the output of an attempt that runs, if it is one of an agent that tells of itself meanwhile."""
+        agent, event = prepared.agent, prepared.event
+        dialect = DIALECTS.get(agent.dialect) if agent is not None else None
+        if agent is None or dialect is None:
+            return
+        known = event.session is not None or agent.session is SessionId.NONE
+        watched = _Watched(event.path, event.attempt, StreamReader(dialect, f"{prepared.folder}/out"), known)
+        self._watched[event.path] = watched
+        self._look_later(watched)
+
+    @staticmethod
+    def session_said(prepared: Prepared) -> str | None:
+        """The id that an attempt told before everything that looked after it was killed."""
+        dialect = DIALECTS.get(prepared.agent.dialect) if prepared.agent is not None else None
+        if dialect is None or prepared.event.session is not None:
+            return prepared.event.session
+        return read_stream(dialect, f"{prepared.folder}/out").session
+
+    def forget(self, path: str) -> None:
+        """It has ended."""
+        watched = self._watched.pop(path, None)
+        if watched is not None and watched.timer is not None:
+            watched.timer.cancel()
+
+    def close(self) -> None:
+        """Watch nothing any longer."""
+        for path in list(self._watched):
+            self.forget(path)
+
+    def _look_later(self, watched: _Watched) -> None:
+        watched.timer = asyncio.get_running_loop().call_later(watched.pause_s, self._look, watched)
+        watched.pause_s = min(LAST_LOOK_S, watched.pause_s * 1.5)
+
+    def _look(self, watched: _Watched) -> None:
+        reading = watched.reader.advance()
+        if not watched.known and reading.session is not None:
+            watched.known = True
+            self._happened(AttemptSession(path=watched.path, attempt=watched.attempt, session=reading.session))
+        if reading.waits and (reading.waits_s or 0.0) >= LONG_WAIT_S:
+            self.forget(watched.path)
+            self._stop(watched.path, WAITS_OUT_A_LIMIT)
+            return
+        self._look_later(watched)
+
+    # --- before the start ---------------------------------------------------------------------------------------
+
+    async def clear_the_way(self, prepared: Prepared, markers: Sequence[str]) -> str | None:
+        """End what is left of earlier attempts, and find out which program this is. Why it must not start, or None."""
+        loop = asyncio.get_running_loop()
+        if markers:
+            sweep = partial(end_process_tree, None, markers, kill_after_s=KILL_AFTER_S)
+            if await loop.run_in_executor(None, sweep):
+                return "a process of an earlier attempt cannot be ended, and two agents must not share one session"
+        agent = prepared.agent
+        if agent is not None and agent.program and agent.program not in self._versions:
+            asking = partial(ask_version, agent, prepared.env, prepared.cwd)
+            self._versions[agent.program] = await loop.run_in_executor(None, asking)
+        return None
+
+    def version_of(self, agent: Agent | None) -> str | None:
+        """What is known of the version of its program."""
+        return None if agent is None else self._versions.get(agent.program)
+
+
+class _Watched:
+    """One attempt whose output grows."""
+
+    __slots__ = ("attempt", "known", "path", "pause_s", "reader", "timer")
+
+    def __init__(self, path: str, attempt: int, reader: StreamReader, known: bool) -> None:
+        self.path = path
+        self.attempt = attempt
+        self.reader = reader
+        self.known = known
+        self.pause_s = FIRST_LOOK_S
+        self.timer: asyncio.TimerHandle | None = None
