@@ -28,6 +28,7 @@ from onward.tasks.conditions import ask
 from onward.tasks.context import RunContext, context_of
 from onward.tasks.keeper_link import ProgramRequest
 from onward.tasks.prepare import Prepared, prepare
+from onward.tasks.secrets import Secrets
 from onward.tasks.surroundings import Surroundings
 
 RUN = "w-1"
@@ -64,7 +65,7 @@ class World:
         self.values = Values(store / "values")
         self.context: RunContext = context_of(
             self.plan, run=RUN, folder=store, values=self.values, environment=self.environment,
-            adapter=self.adapter, secrets=self.secrets,
+            adapter=self.adapter, secrets=Secrets.given(self.secrets),
         )  # fmt: skip
         self.around = Surroundings(self.state, self.context)
         self.requests: list[ProgramRequest] = []

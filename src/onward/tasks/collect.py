@@ -84,6 +84,8 @@ class _Collection:
             ending = self._take_results()
         elif self._node.kind is Kind.RUN and ending.started:
             self._keep_text(wanted=False)
+        if ending.error is not None:
+            ending = msgspec.structs.replace(ending, error=self._around.context.secrets.masked(ending.error))
         return self._event(ending)
 
     # --- results ------------------------------------------------------------------------------------------

@@ -109,6 +109,7 @@ async def run_program(
         stdin=None if stdin is None else Path(folder, stdin),
         timeout_s=TIME_LIMIT_S if node is None or node.timeout_s is None else node.timeout_s,
         kill_after_s=KILL_AFTER_S,
+        masks=around.environments.masks(user),
     )
     exit = await run(request)
     _check(exit, purpose, request.timeout_s)

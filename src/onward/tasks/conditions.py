@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, assert_never
 
+from msgspec import structs
+
 from onward.errors import TaskError, ValueMissing
 from onward.model import conditions as model
 from onward.model.conditions import Condition
@@ -79,9 +81,11 @@ class _Question:
     async def answered(self, condition: Condition) -> Answer:
         """The answer; what went wrong on the way is an answer too."""
         try:
-            return await self._one(condition)
+            answer = await self._one(condition)
         except TaskError as error:
-            return Answer(False, f"`{_name(condition)}` cannot be worked out: {in_words(error)}", error=True)
+            answer = Answer(False, f"`{_name(condition)}` cannot be worked out: {in_words(error)}", error=True)
+        mask = self._around.context.secrets.masked
+        return structs.replace(answer, detail=mask(answer.detail), printed=mask(answer.printed))
 
     async def _one(self, condition: Condition) -> Answer:
         match condition:

@@ -40,13 +40,13 @@ def hand_off_of(
 def _document(
     around: Surroundings, container: Instance, rules: HandOff, artifacts: tuple[Artifact, ...]
 ) -> dict[str, Any]:
-    resolver = around.resolver
+    resolver, secrets = around.resolver, around.context.secrets
     paths = dict.fromkeys(artifact.path for artifact in artifacts)
     paths.update(dict.fromkeys(_artifacts_below(around, container)))
     return {
         "phase": container.path,
-        "summary": resolver.text(container, rules.summary),
-        "data": None if rules.data is None else resolver.data(container, rules.data),
+        "summary": secrets.masked(resolver.text(container, rules.summary)),
+        "data": None if rules.data is None else secrets.masked_value(resolver.data(container, rules.data)),
         "report": {"artifacts": list(paths)},
     }
 

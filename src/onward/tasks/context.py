@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
+
+from msgspec import Struct, field
 
 from onward.model.nodes import Plan
 from onward.store.names import folder_of
 from onward.store.values import Values
+from onward.tasks.secrets import Secrets
 
 OF_ONE_TASK = (
     "ONWARD_RUN_ID", "ONWARD_TASK", "ONWARD_ATTEMPT", "ONWARD_ATTEMPT_ID", "ONWARD_DATETIME", "ONWARD_OUT",
@@ -22,12 +24,11 @@ OF_THE_CALLERS_PLACE = ("PWD", "OLDPWD")
 _folder_of = lru_cache(maxsize=4096)(folder_of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext:
+class RunContext(Struct, frozen=True, kw_only=True):
     """`folder` is the run's own, `directory` where tasks work, `home` the workflow file's folder; all absolute.
 
     `environment` is what the driver was started with, as `caller_environment` leaves it; it is read once and never
-    written down. `secrets` holds the values of declared secrets by name; whoever reads them puts them here.
+    written down. `secrets` knows the values of declared secrets by name, and makes texts without them.
     """
 
     run: str
@@ -38,7 +39,7 @@ class RunContext:
     values: Values
     environment: Mapping[str, str]
     adapter: str | None = None
-    secrets: Mapping[str, str] = field(default_factory=dict)
+    secrets: Secrets = field(default_factory=partial(Secrets.given, {}))
 
     def node_folder(self, path: str) -> str:
         """Where everything about the node of that path lies."""
@@ -62,7 +63,7 @@ def context_of(
     values: Values,
     environment: Mapping[str, str],
     adapter: str | None = None,
-    secrets: Mapping[str, str] | None = None,
+    secrets: Secrets | None = None,
 ) -> RunContext:
     """The context of a run whose workflow file lies where its plan says."""
     home = os.path.dirname(plan.file)
@@ -75,7 +76,7 @@ def context_of(
         values=values,
         environment=caller_environment(plan, environment),
         adapter=adapter or environment.get("ONWARD_ADAPTER") or None,
-        secrets=secrets or {},
+        secrets=Secrets.given({}) if secrets is None else secrets,
     )
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from onward.model.conditions import Command
 from onward.model.nodes import Run
@@ -25,12 +26,14 @@ from onward.tasks.insertion import MOST_BYTES_IN_PLACE, in_place
 from onward.tasks.json_text import to_json
 from onward.tasks.resolve import Resolver
 
+if TYPE_CHECKING:
+    from onward.tasks.secret_forms import Forms
+
 _FIT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENOUGH = MOST_BYTES_IN_PLACE // 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class About(Struct, frozen=True, kw_only=True):
     """What onward says to one process about itself. `marker` finds its descendants, `feedback` is a file."""
 
     path: str
@@ -41,8 +44,7 @@ class About:
     feedback: str = os.devnull
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """`env:` and secrets as they reach one node: what stands in the file as it is, and what has to be filled in.
 
     Of equal names only the innermost is left. `looped` tells whether loop variables are around.
@@ -54,8 +56,7 @@ class _Layout:
     looped: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Base:
+class _Base(Struct, frozen=True):
     """The caller's environment and the variables of one file, and these alone (`added`).
 
     `large` are variables that no environment takes.
@@ -94,9 +95,15 @@ class Environments:
         large = self._fill(changes, user, about, base.large)
         return changes, tuple(name for name in large if name in self._context.environment)
 
-    def _fill(
-        self, environment: dict[str, str], user: Instance, about: About, large: frozenset[str]
-    ) -> frozenset[str]:
+    def secrets(self, user: Instance) -> tuple[str, ...]:
+        """The names of the secrets that are released to it."""
+        return self._layout(user).secrets
+
+    def masks(self, user: Instance) -> Forms | None:
+        """What must not be seen in its output. Raises `TaskError`."""
+        return self._context.secrets.forms(self._layout(user).secrets)
+
+    def _fill(self, environment: dict[str, str], user: Instance, about: About, large: frozenset[str]) -> frozenset[str]:
         """Add all that comes after the variables; which of these have no place in an environment."""
         layout = self._layout(user)
         if layout.looped:
@@ -147,11 +154,7 @@ class Environments:
     def _add_secrets(self, environment: dict[str, str], names: tuple[str, ...]) -> None:
         for name in names:
             if name not in self._context.secrets:
-                raise Failure(
-                    "secret-missing",
-                    f"the secret `{name}` has no value",
-                    help="`onward check` shows where it is read from",
-                )
+                raise Failure("secret-missing", f"the secret `{name}` has no value: nothing says where it comes from")
             environment[name] = in_place(self._context.secrets[name], f"the secret `{name}`")
 
     # --- what onward says ---------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ _AFTER_INTERRUPTION = ("retry", "done", "stop")
 def gate_of(around: Surroundings, user: Instance, purpose: str) -> GateOpen:
     """The gate to open. Raises `TaskError` when the question cannot be put."""
     if purpose == ON_FAILURE:
-        question = f"`{user.path}` failed{f' ({user.reason})' if user.reason else ''}. What now?"
+        reason = around.context.secrets.masked(user.reason or "")
+        question = f"`{user.path}` failed{f' ({reason})' if reason else ''}. What now?"
         return GateOpen(path=user.path, purpose=purpose, question=question, choices=_AFTER_FAILURE)
     if purpose == ON_RESUME:
         question = f"`{user.path}` was interrupted, and what it does may already have happened. What now?"
@@ -38,7 +39,7 @@ def _approval(around: Surroundings, user: Instance) -> GateOpen:
     return GateOpen(
         path=user.path,
         purpose=APPROVE,
-        question=around.resolver.text(user, work.question),
+        question=around.context.secrets.masked(around.resolver.text(user, work.question)),
         show=gather(around.resolver, user, shown, around.directories.of(user)) if shown else (),
         choices=work.choices,
         fields=work.fields,

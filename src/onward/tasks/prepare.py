@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from onward import files
 from onward.model.events import AttemptEnd, AttemptStart
@@ -34,6 +34,7 @@ from onward.tasks.time_limits import time_limits
 if TYPE_CHECKING:
     from onward.tasks.agents.agent import Agent, Permission
     from onward.tasks.agents.calls import Fill
+    from onward.tasks.secret_forms import Forms
 
 _PROMPT = "prompt"
 _SCRIPT = "script"
@@ -60,6 +61,11 @@ class Prepared(Struct, frozen=True, kw_only=True):
     agent: Agent | None = None
     call: Call | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    masks: Forms | None = None
+
+    def __repr__(self) -> str:  # a message of the event loop may show it
+        return f"Prepared({self.marker!r})"
 
     @property
     def is_call(self) -> bool:
@@ -90,6 +96,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             timeout_s=limits.timeout_s,
             idle_s=limits.idle_s,
             kill_after_s=KILL_AFTER_S,
+            masks=self.masks,
         )
 
     def collect(self, around: Surroundings, exit: Exit, *, stopped: str | None = None) -> AttemptEnd:
@@ -110,6 +117,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
             cwd=self.cwd,
             timeout_s=self.node.timeout_s,
             kill_after_s=KILL_AFTER_S,
+            secrets=self.secrets,
+            masks=self.masks,
         )
 
     def _make_folders(self) -> None:
@@ -169,6 +178,13 @@ class _Preparation:
         self._feedback = feedback_before(around.context, leaf, attempt) if attempt > 1 else None
 
     def prepared(self) -> Prepared:
+        prepared = self._without_masks()
+        secrets = self._around.environments.secrets(self._leaf)
+        if not secrets:
+            return prepared
+        return structs.replace(prepared, secrets=secrets, masks=self._around.environments.masks(self._leaf))
+
+    def _without_masks(self) -> Prepared:
         work = self._node.work
         match work:
             case Run():

@@ -36,6 +36,7 @@ from onward.store.lock import Lock, this_process
 from onward.store.runs import Store
 from onward.tasks.context import RunContext, context_of
 from onward.tasks.keeper_link import KeeperLink
+from onward.tasks.secrets import Secrets, needed_secrets
 
 if TYPE_CHECKING:
     from onward.mirrors.state_import import Imported
@@ -152,6 +153,7 @@ def _start(
     context_home = Path(plan.file).parent
     directory = Path(os.path.normpath(context_home / plan.directory))
     watched = watching.look(directory, plan.watch)
+    secrets = _secrets(plan, observer)
     start = ev.WorkflowStart(
         run=run_id,
         workflow_file=os.fspath(options.file),
@@ -174,7 +176,7 @@ def _start(
     watching.keep(watched, new.folder)
     state = RunState(plan)
     fold(state, start)
-    context = _context(new.folder, plan, start.adapter)
+    context = _context(new.folder, plan, start.adapter, secrets)
     state_file = _state_file(new.folder, plan, state, context, imported.started_at if imported else None)
     session = _Session(
         folder=new.folder,
@@ -285,8 +287,9 @@ def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> Run
             opened.journal.close()
             opened.lock.release()
             return done
+        secrets = _secrets(opened.plan, observer, opened.state)
         first = first_events(options, opened, observer)
-        context = _context(opened.folder, opened.plan, options.adapter or opened.state.facts.adapter)
+        context = _context(opened.folder, opened.plan, options.adapter or opened.state.facts.adapter, secrets)
         session = _Session(
             folder=opened.folder,
             lock=opened.lock,
@@ -376,7 +379,15 @@ def _owner(owner: ev.Owner) -> ev.Owner:
 # --- drive ----------------------------------------------------------------------------------------------------
 
 
-def _context(folder: RunFolder, plan: Plan, adapter: str | None) -> RunContext:
+def _secrets(plan: Plan, observer: Observer, state: RunState | None = None) -> Secrets:
+    """Those that are needed are read before anything is run: one that is missing would cost hours of work later."""
+    secrets = Secrets.of(plan, os.environ)
+    for warning in secrets.read(needed_secrets(plan, state)):
+        observer.message("warning", warning)
+    return secrets
+
+
+def _context(folder: RunFolder, plan: Plan, adapter: str | None, secrets: Secrets | None = None) -> RunContext:
     return context_of(
         plan,
         run=folder.run_id,
@@ -384,6 +395,7 @@ def _context(folder: RunFolder, plan: Plan, adapter: str | None) -> RunContext:
         values=folder.values,
         environment=os.environ,
         adapter=adapter,
+        secrets=secrets,
     )
 
 

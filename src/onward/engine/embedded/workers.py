@@ -1,4 +1,7 @@
-"""Calls of Python functions → warm worker processes, one call at a time each; idle workers are used again."""
+"""Calls of Python functions → warm worker processes, one call at a time each; idle workers are used again.
+
+A worker is used again only for calls that are given the same secrets: what one call was given stays in its memory.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +35,20 @@ class Workers:
         self._folder = folder.root / FOLDER
         self._context = context
         self._ended = ended
-        self._idle: list[WorkerLink] = []
+        self._idle: dict[tuple[str, ...], list[WorkerLink]] = {}
         self._busy: dict[str, tuple[WorkerLink, CallRequest]] = {}
         self._open: dict[str, WorkerLink] = {}
 
     def call(self, request: CallRequest) -> None:
         """Send a call to an idle worker, or to a new one. Its end is told in any case."""
-        while self._idle:
-            worker = self._idle.pop()
+        idle = self._idle.get(request.secrets, [])
+        while idle:
+            worker = idle.pop()
             worker.call(request)
             if not worker.lost:
                 self._busy[worker.id] = (worker, request)
                 return
-        worker = self._new()
+        worker = self._new(request)
         self._busy[worker.id] = (worker, request)
         worker.call(request)
 
@@ -63,8 +67,9 @@ class Workers:
             return
         asyncio.get_running_loop().remove_reader(worker.fileno())
         _, request = self._busy.pop(message.id, (worker, None))
-        if worker in self._idle:
-            self._idle.remove(worker)
+        for idle in self._idle.values():
+            if worker in idle:
+                idle.remove(worker)
         worker.close()
         if request is None:
             return
@@ -86,7 +91,7 @@ class Workers:
         self._idle.clear()
         self._busy.clear()
 
-    def _new(self) -> WorkerLink:
+    def _new(self, call: CallRequest) -> WorkerLink:
         folder = Path(self._folder, clock.token_hex(12))
         files.make_folder(folder)
         request = WorkerRequest(
@@ -94,6 +99,7 @@ class Workers:
             folder=folder,
             path=Path(self._context.home),
             env=self._context.environment,
+            masks=call.masks,
         )
         worker = self._link.worker(request, lock_attempt(folder))
         self._open[worker.id] = worker
@@ -108,11 +114,11 @@ class Workers:
             return
         if ended is None:
             return
-        self._busy.pop(worker.id, None)
+        _, request = self._busy.pop(worker.id)
         if ended.retired:
             self._open.pop(worker.id, None)
             asyncio.get_running_loop().remove_reader(worker.fileno())
             worker.close()
         else:
-            self._idle.append(worker)
+            self._idle.setdefault(request.secrets, []).append(worker)
         self._ended(ended)
