@@ -91,6 +91,9 @@ class Fields(Struct):
     def _timeout(self, _site: Site, value: Tree, found: Found) -> None:
         found["timeout_s"] = duration_s(scalar_text(value))
 
+    def _idle(self, _site: Site, value: Tree, found: Found) -> None:
+        found["idle_s"] = duration_s(scalar_text(value))
+
     def _directory(self, site: Site, value: Tree, found: Found) -> None:
         if isinstance(value, Scalar):
             found["directory"] = path(value, View(site, site.file), self.resolver)
@@ -232,6 +235,7 @@ _READERS: dict[str, Callable[[Fields, Site, Tree, Found], None]] = {
     "retry": Fields._retry,
     "schema": Fields._schema,
     "timeout": Fields._timeout,
+    "idle": Fields._idle,
     "directory": Fields._directory,
     "env": Fields._env,
     "secrets": Fields._secrets,

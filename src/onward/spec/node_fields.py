@@ -271,6 +271,14 @@ MODIFIERS: tuple[Field, ...] = (
         example="20m",
     ),
     Field(
+        key="idle",
+        form=Duration(),
+        only=("prompt", "run"),
+        default="30m for a prompt",
+        says="Longest time without any output.",
+        example="10m",
+    ),
+    Field(
         key="directory",
         form=Path(),
         says="Folder to work in, relative to that of the surrounding node. Children inherit it.",
