@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import click
 
-from onward.cli.common import Common, common_options
+from onward.cli.common import Common, can_ask, common_options
 from onward.cli.progress import progress_for
 from onward.cli.run import finish
 from onward.cli.target import at, store_of
 from onward.cli.variables import given_variables
 from onward.engine.embedded.launch import ResumeOptions, resume_run
+from onward.errors import UsageError
+from onward.store.folder import RunFolder
+from onward.store.runs import Store
 
 
 @click.command("resume")
 @click.argument("run", required=False)
 @click.option("--all", is_flag=True, help="All runs that were interrupted, or paused by a shutdown; side by side.")
 @click.option("--yes", is_flag=True, help="Ask nothing that has a default; changed artifacts are kept.")
+@click.option("--plan", is_flag=True, help="Show what would be done with each task; nothing is changed.")
+@click.option("--fresh", is_flag=True, help="Archive the run, and start a new one with the same variables.")
+@click.option("--view", is_flag=True, help="Show what the run has made so far; nothing is changed.")
 @click.option("--var", "given", multiple=True, metavar="K=V", help="A new value for tasks that still run.")
 @click.option("--rerun", multiple=True, metavar="PATH", help="Do this node and what depends on it again.")
+@click.option("--skip", multiple=True, metavar="PATH", help="Leave this node out and go on with what follows.")
 @click.option("--original", is_flag=True, help="With the workflow as it was at the start, not as it is today.")
 @click.option("--accept-damage", is_flag=True, help="Go on although the journal is damaged.")
 @click.option("--take-over", is_flag=True, help="Go on even if another process drives the run; it is stopped.")
@@ -30,8 +37,12 @@ def command(
     run: str | None,
     all: bool,
     yes: bool,
+    plan: bool,
+    fresh: bool,
+    view: bool,
     given: tuple[str, ...],
     rerun: tuple[str, ...],
+    skip: tuple[str, ...],
     original: bool,
     accept_damage: bool,
     take_over: bool,
@@ -41,27 +52,59 @@ def command(
 ) -> int:
     """Go on with a run from where it stopped: finished tasks are kept, failed ones are tried again.
 
-    RUN is a run id or the beginning of one; without it the newest run goes on. Exit codes are those of `onward run`.
+    RUN is a run id or the beginning of one; without it the newest run goes on. On a terminal it is asked what to do
+    with a run that was interrupted or has failed; each answer has a flag. Exit codes are those of `onward run`.
     With --all the worst of them; changed artifacts are kept, and runs that a person paused stay paused.
     """
     if all:
         from onward.cli.resume_all import refuse_with_all, resume_all
 
-        refuse_with_all(run, given, rerun, original=original, accept_damage=accept_damage, take_over=take_over)
+        given_flags = {"original": original, "accept_damage": accept_damage, "take_over": take_over}
+        refuse_with_all(run, given, rerun, **given_flags, plan=plan, fresh=fresh, view=view, skip=bool(skip))
         return resume_all(common, adapter=adapter, limit=limit, detach=detach)
     store = store_of(common)
+    decided = yes or fresh or view or plan or bool(rerun or skip) or accept_damage or take_over
+    asks = can_ask() and not decided and not common.json
     options = ResumeOptions(
-        run=store.find(run),
+        run=_run_of(store, run, common, asks=asks),
         variables=given_variables(given),
         yes=yes,
         take_over=take_over,
         accept_damage=accept_damage,
         original=original,
         rerun=rerun,
+        skip=skip,
         adapter=adapter,
         limit=limit,
     )
     where = at(store)
+    if sum((plan, fresh, view)) > 1:
+        raise UsageError("--plan, --fresh and --view do not go together")
+    if plan or view:
+        from onward.cli.resume_plan import show_made, show_plan
+
+        return show_plan(options, common, where) if plan else show_made(options, common)
+    if asks:
+        from onward.cli.wizard import Way, decide
+
+        answer = decide(options, common, where)
+        options, fresh = answer.options, answer.way is Way.FRESH
+    if fresh:
+        from onward.cli.fresh import start_fresh
+
+        return start_fresh(options, common, where, detach=detach)
+    return _go_on(options, common, where, detach=detach)
+
+
+def _run_of(store: Store, run: str | None, common: Common, *, asks: bool) -> RunFolder:
+    if run is None and asks:
+        from onward.cli.wizard import choose_run
+
+        return choose_run(store, common)
+    return store.find(run)
+
+
+def _go_on(options: ResumeOptions, common: Common, where: str, *, detach: bool) -> int:
     if detach:
         from onward.cli.detached import drive_detached
 

@@ -75,6 +75,7 @@ class ResumeOptions(Struct, frozen=True, kw_only=True):
     accept_damage: bool = False
     original: bool = False
     rerun: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
     adapter: str | None = None
     limit: int | None = None
 
@@ -289,6 +290,8 @@ def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> Run
             return done
         secrets = _secrets(opened.plan, observer, opened.state)
         first = first_events(options, opened, observer)
+        if options.original:
+            _lay_out_watched(opened, observer)
         context = _context(opened.folder, opened.plan, options.adapter or opened.state.facts.adapter, secrets)
         session = _Session(
             folder=opened.folder,
@@ -308,6 +311,14 @@ def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> Run
         opened.lock.release()
         raise
     return _drive(session)
+
+
+def _lay_out_watched(opened: Opened, observer: Observer) -> None:
+    """The watched files as they were at the start, for whoever wants them; nothing is replaced."""
+    from onward.recovery.watching import lay_out
+
+    for path in lay_out(opened.state.facts.watch, opened.folder):
+        observer.message("note", f"as it was at the start: {path}")
 
 
 def _nothing_to_do(options: ResumeOptions, opened: Opened, observer: Observer) -> RunResult | None:
@@ -336,14 +347,18 @@ def _bring_mirror_to_its_end(opened: Opened) -> None:
 def first_events(options: ResumeOptions, opened: Seen, observer: Observer) -> list[ev.Event]:
     """What this driver records before anything moves: repairs, that it goes on, what is set aside."""
     from onward.recovery.artifacts import check_artifacts
+    from onward.recovery.findings import tell_surroundings
     from onward.recovery.reruns import overrides_for
+    from onward.recovery.skips import skips_for
 
     state = opened.state
+    tell_surroundings(opened, clock.now().timestamp(), observer.message)
     directory = Path(opened.plan.file).parent / opened.plan.directory
     overrides: list[ev.Event] = list(overrides_for(state, options.rerun, this_process().user))
+    overrides += skips_for(state, options.skip, this_process().user)
     again = frozenset(event.path for event in overrides if isinstance(event, ev.Override))
     for event in overrides:
-        if isinstance(event, ev.Override) and event.path not in options.rerun:
+        if isinstance(event, ev.Override) and event.action == "rerun" and event.path not in options.rerun:
             observer.message("note", f"`{event.path}` is done again: {event.reason}")
     overrides += check_artifacts(
         state,

@@ -15,7 +15,7 @@ from onward import clock
 from onward.engine.embedded.launch import ResumeOptions, first_events
 from onward.engine.embedded.opening import look_at
 from onward.model.events import Event
-from onward.model.status import Status
+from onward.model.status import RunStatus, Status
 from onward.recovery.artifacts import ArtifactsChanged
 from onward.recovery.diagnose import Diagnosis, diagnose
 from onward.recovery.seen import Seen
@@ -28,6 +28,8 @@ class Ahead(Struct, kw_only=True):
     seen: Seen
     diagnosis: Diagnosis
     told: list[tuple[str, str]]
+    was: RunStatus
+    """how the journal left it; `running` means interrupted where nobody drives"""
     ended: Status | None = None
 
 
@@ -54,12 +56,12 @@ def look_ahead(options: ResumeOptions, *, git: bool = True) -> Ahead:
     """Raises `StateError` when there is nothing to look at, `UsageError` for a path that the workflow does not have."""
     seen = look_at(options.run, original=options.original)
     listener = _Listener()
-    ended = seen.state.facts.end
+    ended, was = seen.state.facts.end, seen.state.status
     again = any(getattr(options, name, ()) for name in _SETS_BACK)
     over = ended if ended in (Status.SUCCEEDED, Status.CANCELLED) and not again else None
     events: Sequence[Event] = () if over is not None else _events(options, seen, listener)
     found = diagnose(seen, events, clock.now().timestamp(), git=git)
-    return Ahead(seen=seen, diagnosis=found, told=listener.told, ended=over)
+    return Ahead(seen=seen, diagnosis=found, told=listener.told, was=was, ended=over)
 
 
 _SETS_BACK = ("rerun", "rerun_from", "skip", "done", "refresh", "rerun_changed", "rerun_stale")
