@@ -55,6 +55,9 @@ def decide_outcome(case: Case, reading: Reading) -> Verdict:
     ending = case.ending
     if not ending.started:
         return Verdict(ending=ending)
+    if _session_is_lost(case, reading):
+        text = "the agent does not know the conversation any more; it gets the whole prompt again"
+        return Verdict(ending=Ending(Outcome.INTERRUPTED, text), session_lost=True)
     strange = _strange_session(case, reading)
     if strange is not None:
         return Verdict(ending=Ending(Outcome.ERROR, strange))
@@ -63,6 +66,13 @@ def decide_outcome(case: Case, reading: Reading) -> Verdict:
     if reading.done:
         return Verdict(ending=_said_done(case, reading))
     return _not_done(case, reading)
+
+
+def _session_is_lost(case: Case, reading: Reading) -> bool:
+    """A program that does not find a session may say so under the id of another one."""
+    if not case.continued or reading.done or reading.text is not None:
+        return False
+    return trouble_in((*reading.problems, *reading.noise, *case.errors)) is Trouble.NO_SESSION
 
 
 def _strange_session(case: Case, reading: Reading) -> str | None:
@@ -93,9 +103,6 @@ def _not_done(case: Case, reading: Reading) -> Verdict:
         waits = reading.waits or reading.limit is not None or trouble_in(case.errors[-1:]) is Trouble.LIMIT
         return _limited(case, reading) if waits else Verdict(ending=case.ending)
     trouble = trouble_in(texts[:1]) or trouble_in(texts)
-    if trouble is Trouble.NO_SESSION and case.continued and reading.text is None:
-        text = "the agent does not know the conversation any more; it gets the whole prompt again"
-        return Verdict(ending=Ending(Outcome.INTERRUPTED, text), session_lost=True)
     if reading.limit is not None or trouble is Trouble.LIMIT or case.exit.code in case.agent.limited_exits:
         return _limited(case, reading)
     return Verdict(ending=_failed(case, reading, trouble))
