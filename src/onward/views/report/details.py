@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from onward import clock
 from onward.views import words
-from onward.views.record import Happened, Made, NodeRecord, Try
+from onward.views.record import Happened, Made, NodeRecord, Result, Try
 from onward.views.report.gather import Entry
-from onward.views.report.html import Html, el, join, line, text
+from onward.views.report.html import NOTHING, Html, el, join, line, text
 from onward.views.report.marks import badge
 from onward.views.report.texts import MOST_TRIES, Texts, results_to_show
 
 MOST_ARTIFACTS = 60
 MOST_HAPPENED = 40
 LONGEST = 2_000
+SHORT = 100
 _OUTCOMES = {
     "ok": ("succeeded", "ok"),
     "error": ("failed", "failed"),
@@ -23,14 +25,17 @@ _OUTCOMES = {
     "limited": ("waiting", "usage limit"),
     "interrupted": ("interrupted", "interrupted"),
 }
-_ROUTINE = ("begun", "ended, done", "attempt 1 started", "attempt 1 ended: ok")
+_ORDINARY = ("it ran", "it ran, in 1 attempt", "it has not ended")
+_ROUTINE = re.compile(r"begun|ended, done|attempt \d+ (?:started|ended: .*)", re.DOTALL)
+"""what the row and the attempts tell already"""
+_RESUMED = "the run was resumed"
 
 
 def details(entry: Entry, texts: Texts) -> Html:
     """Folded; empty of a node that was never reached."""
     record = entry.record
     if record is None:
-        return Html("")
+        return NOTHING
     parts = [*_why(record), *_attempts(entry, record, texts), *_results(entry, texts), *_artifacts(record.artifacts)]
     parts += [*_numbers(record), *_history(record.history)]
     inside = el("div", *parts, id=f"n{entry.number}", class_="d")
@@ -38,11 +43,16 @@ def details(entry: Entry, texts: Texts) -> Html:
 
 
 def _why(record: NodeRecord) -> Iterator[Html]:
-    yield el("p", el("b", "Why: "), line(record.why, LONGEST))
-    if record.reason and record.reason not in record.why:
+    if record.why not in _ORDINARY:
+        yield el("p", el("b", "Why: "), line(record.why, LONGEST))
+    if record.reason and record.reason not in record.why and record.reason not in _errors(record):
         yield el("p", el("b", "Reason: "), text(words.shortened(record.reason, LONGEST)))
     if record.items is not None:
         yield el("p", el("b", "Items: "), f"{record.items:,}")
+
+
+def _errors(record: NodeRecord) -> list[str]:
+    return [one.error or "" for one in record.attempts]
 
 
 # ---------------------------------------------------------------- attempts
@@ -60,8 +70,8 @@ def _attempt(entry: Entry, one: Try, texts: Texts) -> Html:
     status, word = _OUTCOMES.get(one.outcome or "", ("running", one.outcome or "not ended"))
     status = entry.view.status if one.outcome is None else status
     facts = [el("b", f"Attempt {one.attempt}"), badge(status, word), *_attempt_facts(one)]
-    streams = [part for name in ("out", "err") if (part := _stream(entry, one, name, texts))]
-    return el("div", el("p", join(facts, " "), class_="facts"), *_checks(one), *streams, class_="try")
+    streams = [_stream(entry, one, name, texts) for name in ("out", "err")]
+    return join([el("p", join(facts, " "), class_="facts"), *_checks(one), *streams])
 
 
 def _attempt_facts(one: Try) -> Iterator[Html]:
@@ -84,7 +94,7 @@ def _attempt_facts(one: Try) -> Iterator[Html]:
 
 
 def _fact(name: str, value: str) -> Html:
-    return el("span", line(name, 40), " ", el("b", line(value, LONGEST)), class_="fact")
+    return join([line(name, 40), " ", el("b", line(value, LONGEST))])
 
 
 def _checks(one: Try) -> Iterator[Html]:
@@ -100,10 +110,8 @@ def _check(index: int, passed: bool, detail: str) -> Html:
 
 def _stream(entry: Entry, one: Try, name: str, texts: Texts) -> Html:
     stream = one.out if name == "out" else one.err
-    shown = texts.stream(entry, one.attempt, name, stream) if stream is not None else Html("")
-    if not shown:
-        return shown
-    return el("div", el("h4", "Output" if name == "out" else "Error output"), shown, class_=f"stream {name}")
+    shown = texts.stream(entry, one.attempt, name, stream) if stream is not None else NOTHING
+    return join([el("h4", "Output" if name == "out" else "Error output"), shown]) if shown else NOTHING
 
 
 # ---------------------------------------------------------------- results and the rest
@@ -112,8 +120,16 @@ def _stream(entry: Entry, one: Try, name: str, texts: Texts) -> Html:
 def _results(entry: Entry, texts: Texts) -> Iterator[Html]:
     for name, value in results_to_show(entry).items():
         kind = f"{value.type}, {words.size(value.bytes)}"
+        if _is_short(value):
+            yield el("p", "Result ", el("code", line(name, 80)), " ", el("b", text(str(value.value))), class_="facts")
+            continue
         title = el("h4", "Result ", el("code", line(name, 80)), " ", el("small", kind))
-        yield el("div", title, texts.result(entry.path, name, value), class_="stream")
+        yield join([title, texts.result(entry.path, name, value)])
+
+
+def _is_short(value: Result) -> bool:
+    shown = value.value if isinstance(value.value, str | int | float) else None
+    return value.file is None and shown is not None and "\n" not in str(shown) and len(str(shown)) <= SHORT
 
 
 def _artifacts(made: list[Made]) -> Iterator[Html]:
@@ -130,15 +146,15 @@ def _artifacts(made: list[Made]) -> Iterator[Html]:
 
 
 def _numbers(record: NodeRecord) -> Iterator[Html]:
-    facts = [_fact(name, f"{number:g}") for name, number in list(record.metrics.items())[:40] if name != "duration"]
+    facts = [_fact(name, f"{number:,g}") for name, number in list(record.metrics.items())[:40] if name != "duration"]
     if facts:
         yield el("p", el("b", "Metrics"), " ", join(facts, " "), class_="facts")
 
 
 def _history(happened: list[Happened]) -> Iterator[Html]:
     """Only where there is more to tell than that it began and ended."""
-    told = [one for one in happened if one.text not in _ROUTINE]
-    if not told:
+    told = [one for one in happened if not _ROUTINE.fullmatch(one.text)]
+    if all(one.text.startswith(_RESUMED) for one in told):
         return
     left_out = len(told) - MOST_HAPPENED
     rows = [

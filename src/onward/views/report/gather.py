@@ -6,6 +6,7 @@ The journal is read once for all nodes; each record is made of the events of its
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 
 from msgspec import Struct
 
@@ -50,6 +51,11 @@ class Gathered(Struct, frozen=True, kw_only=True):
     now: float
     last: float
     at: str
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many tasks have which status."""
+        return Counter(entry.view.status for entry in self.entries if entry.leaf)
 
 
 def gather(source: Source, at: str = "") -> Gathered:

@@ -1,28 +1,21 @@
-"""The status of a run → the top of the page: how it stands in plain words, what to do next, what needs attention."""
+"""The status of a run → the top of the page: how it stands in plain words, when it was, what to do next."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from onward import clock
 from onward.model.status import RunStatus, Status
 from onward.views import words
-from onward.views.report.gather import Entry, Gathered, seconds
-from onward.views.report.html import NOTHING, Html, el, join, line, text
+from onward.views.report.gather import Gathered, seconds
+from onward.views.report.html import NOTHING, Html, el, join, line, text, ticked
 from onward.views.report.marks import badge, mark, style
-from onward.views.status import FindingView, GateView, StatusView, approve_command
-
-MOST_ATTENTION = 20
-MOST_GATES = 20
-MOST_FINDINGS = 50
-LONGEST_QUESTION = 6_000
+from onward.views.status import StatusView
 
 _ORDER = (
     Status.SUCCEEDED, Status.SKIPPED, Status.FAILED, RunStatus.INTERRUPTED, Status.CANCELLED, Status.WAITING,
     Status.RUNNING, Status.PENDING,
 )  # fmt: skip
-_ATTENTION = (Status.FAILED, RunStatus.INTERRUPTED)
 
 
 def header(gathered: Gathered) -> Html:
@@ -33,20 +26,11 @@ def header(gathered: Gathered) -> Html:
         "header",
         el("p", "onward run report", class_="kicker"),
         el("h1", line(title, 300)),
-        el("p", badge(status.status, _word(status)), " ", text(_sentence(gathered)), class_="verdict"),
+        el("p", badge(status.status, _word(status)), " ", ticked(_sentence(gathered)), class_="verdict"),
         _progress(gathered),
         el("dl", *_facts(gathered), class_="facts-grid"),
         _next(gathered),
     )
-
-
-def attention(gathered: Gathered) -> Html:
-    """Open questions, failures and findings; empty where there is nothing."""
-    parts = [*_gates(gathered), *_troubled(gathered.entries), *_findings(gathered.status.findings)]
-    if not parts:
-        return NOTHING
-    heading = el("h2", "Needs attention", id="attention-title")
-    return el("section", heading, *parts, aria_labelledby="attention-title", class_="attention")
 
 
 # ---------------------------------------------------------------- the head
@@ -62,6 +46,9 @@ def _sentence(gathered: Gathered) -> str:
     because = words.one_line(status.reason, 400)
     match status.status:
         case RunStatus.SUCCEEDED:
+            failed = gathered.counts["failed"]
+            if failed:
+                return f"It ended well: {done}; {failed:,} of them failed and went on all the same."
             return f"Everything is done: {done}."
         case RunStatus.FAILED:
             return f"It ended because {because}; {done}." if because else f"It failed; {done}."
@@ -80,7 +67,7 @@ def _sentence(gathered: Gathered) -> str:
 
 def _progress(gathered: Gathered) -> Html:
     """How many tasks stand how, as a bar and in words."""
-    counts = Counter(entry.view.status for entry in gathered.entries if entry.leaf)
+    counts = gathered.counts
     total = sum(counts.values())
     if not total:
         return NOTHING
@@ -105,9 +92,10 @@ def _facts(gathered: Gathered) -> Iterator[Html]:
         yield from _lasted(gathered, started, ended)
     if status.resumed_count:
         yield _fact("Resumed", text(words.amount(status.resumed_count, "time")))
-    yield _fact("Driver", line(_driver(status)))
+    if status.driver is not None or status.ended_at is None:
+        yield _fact("Driver", line(_driver(status)))
     yield _fact("Folder", el("code", line(status.directory)))
-    yield _fact("This page", _moment(gathered.now))
+    yield _fact("Page made", _moment(gathered.now))
 
 
 def _lasted(gathered: Gathered, started: float, ended: float | None) -> Iterator[Html]:
@@ -150,71 +138,3 @@ def command(words_to_type: str) -> Html:
     """A command, with a button for copying it that the script shows."""
     button = el("button", "Copy", type="button", class_="plain copy", hidden=True)
     return el("span", el("code", line(words_to_type, 1_000)), button, class_="cmd")
-
-
-# ---------------------------------------------------------------- what needs attention
-
-
-def _gates(gathered: Gathered) -> Iterator[Html]:
-    events = gathered.source.state.gates
-    for gate in gathered.status.gates[:MOST_GATES]:
-        opened = events.get(gate.path)
-        answer = command(approve_command(opened, gathered.status.run, gathered.at)) if opened is not None else None
-        yield _gate(gate, answer)
-
-
-def _gate(gate: GateView, answer: Html | None) -> Html:
-    facts = [f"Choices: {', '.join(gate.choices)}."] if gate.choices else []
-    if gate.fields:
-        facts.append(f"Fields: {', '.join(gate.fields)}.")
-    if gate.expires_at is not None:
-        facts.append(f"Until {words.moment(clock.from_iso(gate.expires_at))}.")
-    return el(
-        "article",
-        el("h3", mark("waiting"), " Question at ", el("code", line(gate.path))),
-        el("p", text(words.shortened(gate.question, LONGEST_QUESTION)), class_="question"),
-        el("p", " ".join(facts), class_="note") if facts else None,
-        el("p", answer) if answer is not None else None,
-        class_="card s-waiting",
-    )
-
-
-def _troubled(entries: list[Entry]) -> Iterator[Html]:
-    found = [entry for entry in entries if entry.leaf and entry.view.status in _ATTENTION]
-    if not found:
-        return
-    rows = [_trouble(entry) for entry in found[:MOST_ATTENTION]]
-    more = len(found) - MOST_ATTENTION
-    if more > 0:
-        rows.append(el("li", f"and {more:,} more in the table below", class_="note"))
-    yield el("ul", *rows, class_="troubles", role="list")
-
-
-def _trouble(entry: Entry) -> Html:
-    view = entry.view
-    reason = words.why(view.reason, view.exit, view.signal) or words.status_word(view.status)
-    tries = f", {words.amount(view.attempts, 'attempt')}" if view.attempts > 1 else ""
-    name = el("a", line(view.path, 200), href=f"#n{entry.number}")
-    title = el("span", line(view.title, 120), class_="title") if view.title else None
-    return el("li", mark(view.status), " ", name, " ", title, el("div", line(reason, 400), tries, class_="reason"),
-              class_=style(view.status))  # fmt: skip
-
-
-def _findings(findings: list[FindingView]) -> Iterator[Html]:
-    serious = [one for one in findings if one.severity != "note"]
-    calm = [one for one in findings if one.severity == "note" and one.kind != "interrupted"]
-    shown = [*serious, *calm][:MOST_FINDINGS]
-    if not shown:
-        return
-    yield el("h3", "Findings")
-    yield el("ul", *(_finding(one) for one in shown), class_="findings", role="list")
-    if len(findings) > MOST_FINDINGS:
-        yield el("p", f"{len(findings) - MOST_FINDINGS:,} more: `onward status` lists them.", class_="note")
-
-
-def _finding(finding: FindingView) -> Html:
-    where = join([el("code", line(finding.path)), ": "]) if finding.path else NOTHING
-    word = {"note": "Note", "warning": "Warning", "choice": "Needs a choice"}.get(finding.severity, finding.severity)
-    choices = [el("p", line(choice.text), ": ", command(choice.command)) for choice in finding.choices]
-    severity = "calm" if finding.severity == "note" else "s-interrupted"
-    return el("li", el("b", word), " ", where, line(finding.text, 1_000), *choices, class_=severity)

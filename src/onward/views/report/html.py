@@ -37,6 +37,14 @@ def line(words_of_others: str, limit: int = 300) -> Html:
     return Html(escape(words.one_line(words_of_others, limit)))
 
 
+def ticked(words_of_others: str) -> Html:
+    """A sentence in which names stand in backticks: these become code."""
+    parts = words_of_others.split("`")
+    if len(parts) % 2 == 0:
+        return text(words_of_others)
+    return join(el("code", part) if number % 2 else part for number, part in enumerate(parts))
+
+
 def join(parts: Iterable[Child], between: str = "") -> Html:
     """The parts one after the other."""
     return Html(between.join(part if isinstance(part, Html) else text(part) for part in parts if part is not None))

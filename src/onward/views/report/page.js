@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  document.documentElement.classList.add("js");
 
   // A row is opened by a click anywhere on it that does not mean something else.
   const details = (body) => body.querySelector("details");
@@ -31,6 +30,7 @@
     const body = target && target.closest("tbody");
     if (!body) return;
     body.hidden = false;
+    body.classList.remove("late");
     toggle(body, true);
     body.scrollIntoView({ block: "start" });
     const link = body.querySelector("th a");
@@ -42,21 +42,28 @@
     if (link && !link.closest("table.nodes") && link.hash === location.hash) reveal();
   });
 
-  // Search and filters.
+  // Search and filters. Long tables show their first rows until somebody asks for more.
+  const AT_ONCE = 500;
   for (const section of all("section.list")) {
-    const bar = section.querySelector(".filters"), bodies = [...section.querySelector("table").tBodies];
+    const bar = section.querySelector(".filters"), table = section.querySelector("table"), bodies = [...table.tBodies];
     const search = bar.querySelector(".q"), chips = all(".chip", bar), found = bar.querySelector(".found");
-    const texts = bodies.map((body) => body.rows[0].cells[1].textContent.toLowerCase());
+    const rest = section.querySelector(".rest"), number = (count) => count.toLocaleString("en");
+    const texts = new Map(bodies.map((body) => [body, body.rows[0].cells[1].textContent.toLowerCase()]));
+    let everything = false;
     const apply = () => {
       const asked = search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
       const wanted = chips.filter((chip) => chip.getAttribute("aria-pressed") === "true").map((chip) => chip.dataset.s);
-      let shown = 0;
-      bodies.forEach((body, index) => {
-        const fits = (!wanted.length || wanted.includes(body.dataset.s)) && asked.every((word) => texts[index].includes(word));
-        body.hidden = !fits;
-        shown += fits;
-      });
-      found.textContent = asked.length || wanted.length ? `${shown.toLocaleString("en")} shown` : "";
+      let fit = 0, shown = 0;
+      for (const body of table.tBodies) {
+        const fits = (!wanted.length || wanted.includes(body.dataset.s)) && asked.every((word) => texts.get(body).includes(word));
+        body.classList.remove("late");
+        body.hidden = !fits || (!everything && shown >= AT_ONCE);
+        fit += fits;
+        shown += !body.hidden;
+      }
+      found.textContent = asked.length || wanted.length ? `${number(fit)} found` : "";
+      rest.hidden = shown >= fit;
+      rest.firstChild.textContent = `The first ${number(shown)} of ${number(fit)} are shown.`;
     };
     let due = 0;
     search.addEventListener("input", () => { clearTimeout(due); due = setTimeout(apply, 60); });
@@ -66,6 +73,8 @@
         apply();
       });
     }
+    rest.querySelector("button").addEventListener("click", () => { everything = true; apply(); });
+    table.addEventListener("sorted", apply);
     const unfold = bar.querySelector(".unfold");
     unfold.addEventListener("click", () => {
       const shown = bodies.filter((body) => !body.hidden && details(body)).slice(0, 200);
@@ -74,6 +83,7 @@
       unfold.textContent = open ? "Fold all" : "Unfold all shown";
     });
     bar.hidden = bodies.length < 5;
+    if (bodies.length > AT_ONCE) apply();
   }
 
   // Sorting: up, down, and back to the order of the file.
@@ -100,6 +110,7 @@
           return sign * (numeric ? a - b : a < b ? -1 : a > b ? 1 : 0) || i - j;
         });
         table.append(...keyed.map(([, , body]) => body));
+        table.dispatchEvent(new Event("sorted"));
       });
     });
   }

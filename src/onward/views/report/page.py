@@ -13,12 +13,13 @@ from importlib.resources import files
 
 from onward.views import words
 from onward.views.record import Result
+from onward.views.report.attention import attention
 from onward.views.report.decisions import Decision
 from onward.views.report.gather import Entry, Gathered
 from onward.views.report.graph import graph_section
-from onward.views.report.header import attention, header
+from onward.views.report.header import header
 from onward.views.report.html import NOTHING, Html, el, join, line, text
-from onward.views.report.marks import mark
+from onward.views.report.marks import mark, mark_rules
 from onward.views.report.palette import graph_colours
 from onward.views.report.table import shown_of, tasks_section
 from onward.views.report.texts import Texts
@@ -27,11 +28,13 @@ from onward.views.report.timeline import timeline
 MOST_DECISIONS = 400
 MOST_VARIABLES = 300
 LONGEST = 2_000
+EARLY = 'document.documentElement.classList.add("js")'
+"""before the page is laid out: what the script will fold need not be laid out first"""
 
 
 def page(gathered: Gathered) -> str:
     """The whole document."""
-    style, script = _asset("page.css") + graph_colours(), _asset("page.js")
+    style, script = _asset("page.css") + mark_rules() + graph_colours(), _asset("page.js")
     shown = shown_of(gathered.entries)
     texts = Texts(gathered, shown)
     body = join([
@@ -42,7 +45,7 @@ def page(gathered: Gathered) -> str:
         el("script", Html(script)),
     ])  # fmt: skip
     title = words.one_line(gathered.status.title or gathered.status.run, 120)
-    head = _head(title, style, _policy(style, script))
+    head = _head(title, style, _policy([style], [EARLY, script]))
     return f'<!DOCTYPE html>\n<html lang="en">{head}<body>{body}</body></html>\n'
 
 
@@ -70,17 +73,19 @@ def _head(title: str, style: str, policy: str) -> Html:
         el("meta", name="robots", content="noindex"),
         el("title", title),
         el("style", Html(style)),
+        el("script", Html(EARLY)),
     )
 
 
-def _policy(style: str, script: str) -> str:
-    rules = ("default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'", "base-uri 'none'",
-             "form-action 'none'")  # fmt: skip
+def _policy(styles: list[str], scripts: list[str]) -> str:
+    allowed = {"style": styles, "script": scripts}
+    sources = [f"{kind}-src {' '.join(map(_hash, texts))}" for kind, texts in allowed.items()]
+    rules = ("default-src 'none'", *sources, "base-uri 'none'", "form-action 'none'")
     return "; ".join(rules)
 
 
 def _hash(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 def _asset(name: str) -> str:

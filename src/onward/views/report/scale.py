@@ -56,10 +56,13 @@ class Scale:
             time = piece.start - piece.start % step + step if piece.start % step else piece.start
             while not piece.cut and time <= piece.end:
                 place = self.at(time)
-                if place - last >= WIDTH / MOST_TICKS / 2:
+                if place - last >= WIDTH / MOST_TICKS / 2 and not self._is_by_a_cut(place):
                     last = place
                     yield time, place
                 time += step
+
+    def _is_by_a_cut(self, place: float) -> bool:
+        return any(cut.left - BREAK_WIDTH < place < cut.right + BREAK_WIDTH for cut in self.cuts())
 
 
 def _pieces(start: float, end: float, busy: list[tuple[float, float]]) -> list[Piece]:

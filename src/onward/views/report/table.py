@@ -13,6 +13,8 @@ from onward.views.report.texts import Texts, is_urgent
 
 MOST_TASKS = 4_000
 MOST_GROUPS = 500
+AT_ONCE = 500
+"""rows that are laid out before somebody asks for more; without the script all are"""
 _COLUMNS = (("Status", "status"), ("Task", "task"), ("Kind", "kind"), ("Tries", "tries"), ("Started", "started"),
             ("Took", "took"))  # fmt: skip
 _NUMERIC = ("tries", "started", "took")
@@ -52,6 +54,7 @@ def _section(id: str, title: str, shown: list[Entry], total: int, texts: Texts) 
         el("p", cut, class_="note") if cut else None,
         _filters(id, shown),
         el("div", _table(id, heading, shown, texts), class_="wide"),
+        el("p", el("span"), " ", el("button", "Show all", type="button", class_="plain"), class_="rest", hidden=True),
         class_="list",
         aria_labelledby=heading,
     )
@@ -72,19 +75,20 @@ def _filters(id: str, shown: list[Entry]) -> Html:
 
 def _table(id: str, heading: str, shown: list[Entry], texts: Texts) -> Html:
     head = el("thead", el("tr", *(_column(title, key) for title, key in _COLUMNS)))
-    return el("table", head, *(_rows(entry, texts) for entry in shown), id=id, class_="nodes", aria_labelledby=heading)
+    bodies = [_rows(entry, texts, late=place >= AT_ONCE) for place, entry in enumerate(shown)]
+    return el("table", head, *bodies, id=id, class_="nodes", aria_labelledby=heading)
 
 
 def _column(title: str, key: str) -> Html:
     return el("th", title, scope="col", class_=f"c-{key}", data_n=key in _NUMERIC)
 
 
-def _rows(entry: Entry, texts: Texts) -> Html:
+def _rows(entry: Entry, texts: Texts, *, late: bool) -> Html:
     """A body of its own keeps a row and its details together when they are sorted or filtered."""
     view = entry.view
     below = details(entry, texts)
     folded = el("tr", el("td", below, colspan=len(_COLUMNS)), class_="more") if below else None
-    return el("tbody", _row(entry, linked=bool(below)), folded, data_s=view.status, id=f"r{entry.number}")
+    return el("tbody", _row(entry, linked=bool(below)), folded, data_s=view.status, class_="late" if late else None)
 
 
 def _row(entry: Entry, *, linked: bool) -> Html:
@@ -102,13 +106,13 @@ def _row(entry: Entry, *, linked: bool) -> Html:
         el("th", name, title, because, scope="row", class_="c-task"),
         el("td", view.kind or "?", class_="c-kind"),
         el("td", str(view.attempts or ""), class_="c-tries"),
-        el("td", _clock(started), class_="c-started", data_v=None if started is None else f"{started:.3f}"),
+        _started(started),
         el("td", "" if took is None else words.duration(took), class_="c-took", data_v=took),
     )
 
 
-def _clock(started: float | None) -> Html:
+def _started(started: float | None) -> Html:
     if started is None:
-        return NOTHING
+        return el("td", class_="c-started")
     at = words.moment(words.at_time(started))
-    return el("time", at[11:19], title=at)
+    return el("td", at[11:19], class_="c-started", title=at, data_v=f"{started:.3f}")

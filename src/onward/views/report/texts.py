@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Iterator
 
 from onward.errors import StoreError
 from onward.model.nodes import Kind
 from onward.model.status import Status
 from onward.views import words
-from onward.views.record import Result, Stream, result_head
+from onward.views.record import NodeRecord, Result, Stream, result_head
 from onward.views.report.gather import Entry, Gathered
 from onward.views.report.html import NOTHING, Html, el, join
 from onward.views.report.logs import MOST_OF_A_STREAM, Cut, Wish, head, shares, tail
@@ -19,6 +20,8 @@ LEAST_BUDGET = 800_000
 ROW_COST = 1_100
 MOST_OF_AN_EARLIER_TRY = 8 << 10
 MOST_OF_A_RESULT = 8 << 10
+LAST_LINES = 8
+MOST_LAST_BYTES = 2_000
 MOST_RESULTS = 20
 MOST_TRIES = 20
 """of one node; the last ones"""
@@ -44,8 +47,9 @@ class Texts:
             cut = tail(stream.file, limit)
         except OSError as error:
             return _gone(f"cannot be read: {error.strerror}")
-        more = f"onward logs {self._source.run_id} …"
-        return _block(cut, f"the last {words.size(cut.shown)} of {words.size(cut.total)}; all of it: {more}")
+        more = f"onward logs {self._source.run_id} {shlex.quote(entry.path)}"
+        note = f"the last {words.size(cut.shown)} of {words.size(cut.total)}; all of it: {more}"
+        return _block(cut, note, "err" if name == "err" else None)
 
     def result(self, path: str, name: str, value: Result) -> Html:
         """The beginning of a result."""
@@ -57,8 +61,27 @@ def results_to_show(entry: Entry) -> dict[str, Result]:
     record = entry.record
     if record is None:
         return {}
-    shown = {name: value for name, value in record.results.items() if not (record.kind == Kind.RUN and name == "text")}
+    shown = {name: value for name, value in record.results.items() if not _is_output(record, name, value)}
     return dict(list(shown.items())[:MOST_RESULTS])
+
+
+def _is_output(record: NodeRecord, name: str, value: Result) -> bool:
+    out = record.attempts[-1].out if record.attempts else None
+    return name == "text" and (record.kind == Kind.RUN or (out is not None and out.bytes == value.bytes))
+
+
+def last_words(entry: Entry) -> Html:
+    """The last lines of the last attempt, from the error output where there is any; empty without output."""
+    tries = entry.record.attempts if entry.record is not None else []
+    for stream in (tries[-1].err, tries[-1].out) if tries else ():
+        if stream is not None and stream.bytes:
+            try:
+                cut = tail(stream.file, MOST_LAST_BYTES)
+            except OSError:
+                continue  # the details of the task say so
+            lines = cut.html.rstrip("\n").split("\n")[-LAST_LINES:]
+            return el("pre", Html("\n".join(lines)))
+    return NOTHING
 
 
 def is_urgent(entry: Entry) -> bool:
@@ -97,9 +120,9 @@ def _result(source: Source, value: Result, limit: int) -> Html:
     return _block(cut, f"the first {words.size(cut.shown)} of {words.size(cut.total)}")
 
 
-def _block(cut: Cut, said: str) -> Html:
+def _block(cut: Cut, said: str, kind: str | None = None) -> Html:
     note = NOTHING if cut.whole else el("p", said, class_="note")
-    return join([note, el("pre", Html(cut.html), tabindex=0)])
+    return join([note, el("pre", Html(cut.html), tabindex=0, class_=kind)])
 
 
 def _gone(text: str) -> Html:
