@@ -272,7 +272,7 @@ EVIL = r"""
 
 def test_nothing_that_others_wrote_acts_on_a_terminal(project: Project) -> None:
     project.workflow(EVIL)
-    for words in (["run", "w.yaml"], ["resume"]):
+    for words in (["run", "w.yaml"], ["resume", "--yes"]):
         said = in_terminal(project, *words)[0]
         assert "\x1b]" not in said
         assert "\x07" not in said
