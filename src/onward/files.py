@@ -271,6 +271,17 @@ def _mkdir(path: AnyPath) -> None:
     os.mkdir(path, FOLDER_MODE)
 
 
+def link(target: str, path: AnyPath) -> bool:
+    """A symbolic link at `path` to `target`; False when something is there already. Not flushed."""
+    with _saying("make the link", path):
+        _ask("link", path)
+        try:
+            os.symlink(target, path)
+        except FileExistsError:
+            return False
+        return True
+
+
 def move(source: AnyPath, target: AnyPath) -> None:
     """Give a file or folder another name. Not flushed. Raises the bare `OSError` (what it means is the caller's)."""
     _replace(source, target)

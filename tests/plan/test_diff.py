@@ -79,3 +79,9 @@ def length_from(places: list[int], start: int) -> int:
     return 1 + max(
         (length_from(places, i) for i in range(start + 1, len(places)) if places[i] >= places[start]), default=0
     )
+
+
+def test_a_renamed_node_tells_where_its_record_is(w: Workshop) -> None:
+    old = w.plan("task: [{g: {task: [{a: {run: a}}, {b: {run: b}}]}}]")
+    new = w.plan("task: [{h: {was: g, task: [{a: {run: a}}, {n: {was: b, run: b}}]}}]")
+    assert [(each.path, each.former) for each in compare(old, new)] == [("h", "g"), ("h/n", "h/b")]

@@ -41,11 +41,15 @@ class Owner(Struct, frozen=True, kw_only=True, omit_defaults=True):
     user: str = ""
 
 
-class Change(Struct, frozen=True, kw_only=True):
-    """A difference between today's definition and the record: edited, added, removed, moved, renamed."""
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A difference between today's definition and the record: edited, added, removed, moved, renamed.
+
+    `former` is the static path that the record of a renamed node has until then.
+    """
 
     path: str
     change: str
+    former: str = ""
 
 
 class WorkflowStart(Event, frozen=True, kw_only=True, omit_defaults=True):

@@ -33,7 +33,15 @@ class Edit(StrEnum):
 
 def compare(old: Plan, new: Plan) -> list[Change]:
     """Every difference, in the order of the new file; what was removed comes last of its list."""
-    return [Change(path=path, change=edit.value) for path, edit in _node(old.root, new.root)]
+    return [_change(new, path, edit) for path, edit in _node(old.root, new.root)]
+
+
+def _change(new: Plan, path: str, edit: Edit) -> Change:
+    if edit is not Edit.RENAMED:
+        return Change(path=path, change=edit.value)
+    above, _, _ = path.rpartition("/")
+    was = next(node.was for node in new.root.walk() if node.path == path)
+    return Change(path=path, change=edit.value, former=f"{above}/{was}" if above else was or "")
 
 
 def renames(old: Plan, new: Plan) -> dict[str, str]:

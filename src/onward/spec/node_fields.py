@@ -294,7 +294,8 @@ MODIFIERS: tuple[Field, ...] = (
         key="secrets",
         form=Each(form=Name(rule=Rule.ENV), distinct=True),
         feature="secrets",
-        says="Names of the secrets that the task may see, as environment variables. Children inherit them.",
+        says="Names of the secrets that the task may see, as environment variables. Children inherit them. "
+        "What it prints and returns is masked.",
         example="[GH_TOKEN]",
     ),
     Field(
@@ -355,7 +356,6 @@ MODIFIERS: tuple[Field, ...] = (
         key="was",
         form=Name(rule=Rule.TASK),
         shared=False,
-        feature="was",
         says="Former name, so that a renamed task keeps what it has done.",
         example="old-name",
     ),

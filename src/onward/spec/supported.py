@@ -9,8 +9,6 @@ from onward.spec.document import Document
 from onward.spec.excerpts import excerpt, quoted
 
 NOT_YET: dict[str, str] = {
-    "secrets": "secrets",
-    "was": "former names",
     "budget": "budgets",
     "worktree": "git worktrees",
     "mirror-sparq": "the mirror of a `.sparq` folder",

@@ -29,6 +29,7 @@ from onward.model.values import Value
 from onward.state.advance import cut, end_one, progress
 from onward.state.instance import Asked, Conversation, Instance, Role, Stage
 from onward.state.places import release
+from onward.state.rename import rename
 from onward.state.reset import forget_failures, rerun, reset, restart_sections
 from onward.state.run_state import Pausing, RunState
 from onward.state.timers import watch_deadline, watch_timer
@@ -185,6 +186,9 @@ def _workflow_resume(state: RunState, event: ev.WorkflowResume) -> None:
     facts.variables.update(event.variables)
     facts.definition_sha256 = event.definition_sha256 or facts.definition_sha256
     facts.end, facts.ended_at, facts.end_reason = None, None, ""
+    for change in event.changes:
+        if change.former:
+            rename(state, change.former, change.path.rpartition("/")[2])
     if state.pausing is not None:
         _shift_delays(state, now - state.pausing.requested_at)
     state.pausing = state.cancelling = None

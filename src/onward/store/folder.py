@@ -51,6 +51,11 @@ class RunFolder:
         return self.root / "definition" / "plan.json"
 
     @property
+    def latest_plan(self) -> Path:
+        """The plan that the last driver went by, where it is not the one of the start."""
+        return self.root / "definition" / "latest.json"
+
+    @property
     def tasks(self) -> Path:
         """A folder per node and attempt."""
         return self.root / "tasks"
@@ -89,7 +94,25 @@ class RunFolder:
         """The normalized plan; None when it is gone."""
         return _read(self.plan)
 
+    def read_latest_plan(self) -> bytes | None:
+        """The plan that the last driver went by."""
+        return _read(self.latest_plan) or self.read_plan()
+
+    def keep_latest_plan(self, data: bytes | None) -> None:
+        """The plan that a driver is going by; None: that of the start."""
+        if data is None:
+            files.remove(self.latest_plan)
+        elif _read(self.latest_plan) != data:
+            files.write_atomic(self.latest_plan, data)
+
     # ------------------------------------------------------------ attempts
+
+    def keep_attempts(self, former: str, path: str) -> None:
+        """The folders of a node's attempts, and of all below it, are found under its new path too."""
+        old, new = (os.path.join(self._tasks, names.folder_of(each)) for each in (former, path))
+        if os.path.isdir(old):
+            files.make_folder(os.path.dirname(new))
+            files.link(os.path.relpath(old, os.path.dirname(new)), new)
 
     def attempt_folder(self, path: str, attempt: int) -> Path:
         """The folder of an attempt, which is made. Not flushed: it must outlive the driver, not the machine."""

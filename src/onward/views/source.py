@@ -110,7 +110,7 @@ class Source:
 
     def _plan(self) -> Plan:
         try:
-            data = self.folder.read_plan()
+            data = self.folder.read_latest_plan()
             if data is not None:
                 plan = msgspec.json.decode(data, type=Plan)
                 return msgspec.structs.replace(plan, file=self.place(plan.file))

@@ -17,7 +17,7 @@ from onward import clock
 from onward.engine.embedded.account import tell_what_is_kept
 from onward.engine.embedded.driver import Driver
 from onward.engine.embedded.mirroring import Mirroring
-from onward.engine.embedded.opening import Opened, open_run
+from onward.engine.embedded.opening import Opened, adopt_definition, open_run
 from onward.engine.embedded.signals import Signals
 from onward.engine.embedded.work import Work
 from onward.engine.observer import Observer
@@ -290,6 +290,7 @@ def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> Run
             return done
         secrets = _secrets(opened.plan, observer, opened.state)
         first = first_events(options, opened, observer)
+        adopt_definition(opened)
         if options.original:
             _lay_out_watched(opened, observer)
         context = _context(opened.folder, opened.plan, options.adapter or opened.state.facts.adapter, secrets)

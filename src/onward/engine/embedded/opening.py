@@ -20,6 +20,7 @@ from onward.model.nodes import Plan
 from onward.recovery.seen import Seen
 from onward.state.cache import decode_state
 from onward.state.fold import fold
+from onward.state.rename import former_paths
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
 from onward.store.lock import Driver as DriverRecord
@@ -182,6 +183,17 @@ def stored_plan(folder: RunFolder) -> Plan:
         raise StateError(
             f"the stored plan {folder.plan} cannot be read: {error}", help="start a new run with `onward run FILE`"
         ) from error
+
+
+def adopt_definition(opened: Opened) -> None:
+    """Readers find the plan that is gone by now, and what renamed nodes did under their former names."""
+    folder, plan = opened.folder, opened.plan
+    is_first = plan.digest == stored_plan(folder).digest
+    file, base = Path(plan.file), base_of(folder)
+    kept = msgspec.structs.replace(plan, file=os.fspath(file.relative_to(base) if file.is_relative_to(base) else file))
+    folder.keep_latest_plan(None if is_first else msgspec.json.encode(kept))
+    for former, path in former_paths(opened.state, opened.changes):
+        folder.keep_attempts(former, path)
 
 
 def base_of(folder: RunFolder) -> Path:
