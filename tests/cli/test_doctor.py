@@ -1,4 +1,4 @@
-"""`onward doctor`: what it finds, and that it starts nothing."""
+"""`onward doctor`: what it finds, and that it starts nothing but agents, to ask for their version."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def checks(shop: Shop, *words: str, code: int = 0, **env: str) -> dict[str, Any]
     return {check["name"]: check for check in found["checks"]}
 
 
-def program(folder: Path, name: str) -> None:
+def program(folder: Path, name: str, version: str = "") -> None:
     folder.mkdir(exist_ok=True)
-    (folder / name).write_text(f"#!/bin/sh\ntouch '{folder / 'was-started'}'\n")
+    (folder / name).write_text(f"#!/bin/sh\necho \"$@\" >> '{folder / name}-asked'\necho '{version}'\n")
     (folder / name).chmod(0o755)
 
 
@@ -40,14 +40,26 @@ def test_a_sound_machine(shop: Shop) -> None:
     assert "runs can work here" in shop.call("doctor")
 
 
-def test_agents_are_found_and_not_started(shop: Shop) -> None:
+def test_agents_are_found_and_asked_for_nothing_but_their_version(shop: Shop) -> None:
     tools = shop.folder / "tools"
-    program(tools, "codex")
+    program(tools, "codex", "codex-cli 0.171.3")
+    program(tools, "gemini", "0.99.0")
+    program(tools, "qwen", "no number")
     program(tools, "bash")
     found = checks(shop, PATH=str(tools))
-    assert found["agents"]["text"] == f"codex at {tools}/codex"
+    assert found["agent codex"]["text"] == f"0.171.3 at {tools}/codex, a version that is known"
+    assert found["agent gemini"]["text"] == f"0.99.0 at {tools}/gemini; known: 0.61"
+    assert found["agent gemini"]["status"] == found["agent qwen"]["status"] == "note"
+    assert "does not tell its version" in found["agent qwen"]["text"]
     assert found["shell"]["text"] == f"bash at {tools}/bash"
-    assert not (tools / "was-started").exists()
+    assert (tools / "codex-asked").read_text() == "--version\n"
+    assert not (tools / "bash-asked").exists()
+
+
+def test_no_agent_at_all_is_worth_a_note(shop: Shop) -> None:
+    program(shop.folder / "tools", "bash")
+    found = checks(shop, PATH=str(shop.folder / "tools"))
+    assert found["agents"]["text"].startswith("none of claude, codex, gemini")
 
 
 def test_without_bash_a_task_must_say_sh_and_without_any_shell_it_is_bad(shop: Shop) -> None:

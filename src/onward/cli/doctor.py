@@ -25,7 +25,7 @@ STYLES = {GOOD: "succeeded", NOTE: "warning", BAD: "failed"}
 @click.command("doctor")
 @common_options(json=True)
 def command(common: Common) -> int:
-    """Look at the shell, agent programs, the store, the disk, settings and extras; no program is started.
+    """Look at the shell, agent programs and their versions, the store, the disk, settings and extras.
 
     Ends with 1 when something has to be mended before runs can work here, else with 0.
     """

@@ -1,6 +1,6 @@
 """This machine, its store and what is installed → what works, what is worth knowing, and what has to be mended.
 
-Programs are looked for, never started.
+Programs are looked for and not started, but for agents: they are asked for their version, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,17 +20,12 @@ from msgspec import Struct
 from onward import clock, files
 from onward.errors import OnwardError, StoreError
 from onward.store.runs import Store
-from onward.tasks.agents.table import AGENTS as TABLE
-from onward.tasks.agents.table import DEFAULT
+from onward.tasks.agents.agent import Agent
+from onward.tasks.agents.table import AGENTS, DEFAULT
+from onward.tasks.agents.versions import place_of, versions_of
 from onward.views import words
 
 GOOD, NOTE, BAD = "ok", "note", "bad"
-
-AGENTS = {
-    "claude": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode", "qwen": "qwen",
-    "copilot": "copilot", "cursor": "cursor-agent", "amp": "amp", "goose": "goose", "crush": "crush", "aider": "aider",
-}  # fmt: skip
-"""name of an adapter -> the program that it would call"""
 
 EXTRAS = {
     "schema": ("jsonschema", "checks results against a `schema`"),
@@ -86,18 +81,33 @@ def shell() -> Check:
 
 
 def agents(adapter: str | None) -> Iterator[Check]:
-    """The agent programs on the PATH, and the one that prompts would get."""
-    found = {name: place for name, program in AGENTS.items() if (place := shutil.which(program)) is not None}
-    listed = ", ".join(f"{name} at {place}" for name, place in found.items())
-    text = listed or f"none of {', '.join(AGENTS)} is on the PATH"
-    yield Check(name="agents", status=GOOD if found else NOTE, text=text)
+    """The agent programs on the PATH with their versions, and the one that prompts would get."""
+    programs = {name: agent for name, agent in AGENTS.items() if agent.version}
+    found = {name: place for name, agent in programs.items() if (place := place_of(agent)) is not None}
+    if not found:
+        yield Check(name="agents", status=NOTE, text=f"none of {', '.join(programs)} is on the PATH")
+    for name, version in versions_of(programs[name] for name in found).items():
+        yield _agent(programs[name], found[name], version)
     wanted = adapter or DEFAULT
-    if adapter is not None and wanted in AGENTS and wanted not in found:
-        help = f"install `{AGENTS[wanted]}`, or choose another adapter"
+    if adapter is not None and wanted in programs and wanted not in found:
+        help = f"install `{programs[wanted].program[0]}`, or choose another adapter"
         yield Check(name="adapter", status=NOTE, text=f"`{wanted}` is chosen and is not on the PATH", help=help)
-    elif adapter is not None and wanted not in AGENTS and wanted not in TABLE:
+    elif adapter is not None and wanted not in AGENTS:
         text = f"`{wanted}` is chosen: a workflow has to declare it under `adapters:`"
         yield Check(name="adapter", status=NOTE, text=text)
+
+
+def _agent(agent: Agent, place: str, version: str | None) -> Check:
+    """One that is installed: whether what onward knows of it was found out with this version."""
+    name = f"agent {agent.name}"
+    if version is None:
+        help = f"see what `{agent.program[0]} {' '.join(agent.version)}` says"
+        return Check(name=name, status=NOTE, text=f"at {place}; it does not tell its version", help=help)
+    if agent.knows(version):
+        return Check(name=name, status=GOOD, text=f"{version} at {place}, a version that is known")
+    known = ", ".join(agent.known) or "none"
+    text = f"{version} at {place}; known: {known}"
+    return Check(name=name, status=NOTE, text=text, help="try it with a small prompt before you rely on it")
 
 
 # ---------------------------------------------------------------- the store
