@@ -258,11 +258,21 @@ SECRET = Record(
         Field(
             key="env",
             form=Pattern(regex=r"^[A-Za-z_][A-Za-z0-9_]*$", words="the name of an environment variable"),
-            says="Environment variable that holds the secret.",
+            says="Environment variable of the caller that holds the secret. No task sees it under that name.",
             example="GH_TOKEN",
         ),
-        Field(key="file", form=Path(braces=Braces.REFUSED), says="File that holds it.", example="/run/secrets/token"),
-        Field(key="command", form=FIXED_ARGV, says="Program that prints it.", example="[pass, show, token]"),
+        Field(
+            key="file",
+            form=Path(braces=Braces.REFUSED),
+            says="File that holds it, relative to this file's folder; `~/` is the home folder.",
+            example="/run/secrets/token",
+        ),
+        Field(
+            key="command",
+            form=FIXED_ARGV,
+            says="Program that prints it. It runs in this file's folder, once for each driver, for 60 s at most.",
+            example="[pass, show, token]",
+        ),
     ),
 )
 
