@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +14,7 @@ from onward.cli.common import Common, common_options
 from onward.cli.progress import progress_for
 from onward.cli.settings import ENGINES, settings_of
 from onward.cli.target import at, print_json, store_of_file
+from onward.cli.temporal_options import TEMPORAL, connection_for, temporal_options, timing_of
 from onward.cli.variables import given_variables, variable_options
 from onward.engine.embedded.launch import RunResult, StartOptions, start_run
 from onward.errors import UsageError
@@ -27,7 +30,8 @@ from onward.errors import UsageError
 @click.option("--id", "run_id", metavar="ID", help="The id of the run (made from the workflow's name and the time).")
 @click.option("--adapter", metavar="NAME", envvar="ONWARD_ADAPTER", help="The agent for prompts that name none.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many tasks at once.")
-@click.option("--engine", metavar="NAME", envvar="ONWARD_ENGINE", help="What drives the run: embedded (the default).")
+@click.option("--engine", metavar="NAME", envvar="ONWARD_ENGINE", help="What drives the run: embedded or temporal.")
+@temporal_options
 @click.option("--detach", is_flag=True, help="Print the id of the run and return; it goes on by itself.")
 @click.option("--dry-run", is_flag=True, help="Show the plan; nothing is done.")
 @click.option("--yes", is_flag=True, help="Ask nothing that has a default.")
@@ -43,6 +47,7 @@ def command(
     adapter: str | None,
     limit: int | None,
     engine: str | None,
+    temporal: Mapping[str, Any],
     detach: bool,
     dry_run: bool,
     yes: bool,  # noqa: ARG001 - nothing is asked here yet
@@ -56,7 +61,7 @@ def command(
     if dry_run:
         return _show_plan(common, file, variables, vars_file)
     settings = settings_of(file)
-    _check_engine(engine)
+    engine = _engine(engine or settings.engine)
     store = store_of_file(file, common)
     options = StartOptions(
         file=file,
@@ -70,6 +75,8 @@ def command(
         rerun=rerun,
     )
     where = at(store)
+    if engine == TEMPORAL:
+        return run_in_temporal(common, options, temporal, settings.temporal or {}, where, detach=detach)
     if detach:
         from onward.cli.detached import drive_detached
 
@@ -79,9 +86,31 @@ def command(
     return finish(common, result)
 
 
-def _check_engine(engine: str | None) -> None:
+def _engine(engine: str | None) -> str:
     if engine is not None and engine not in ENGINES:
-        raise UsageError(f"there is no engine `{engine}`", help=f"known is: {', '.join(ENGINES)}")
+        raise UsageError(f"there is no engine `{engine}`", help=f"known are: {', '.join(ENGINES)}")
+    return engine or ENGINES[0]
+
+
+def run_in_temporal(
+    common: Common,
+    options: StartOptions,
+    flags: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    where: str,
+    *,
+    detach: bool,
+) -> int:
+    """Start a run that Temporal drives; follow it, unless `detach`."""
+    connection, timing = connection_for(flags, settings), timing_of(settings)
+    from onward.engine.temporal.launch import start_run as start_in_temporal
+
+    with progress_for(common, where) as progress:
+        result = start_in_temporal(options, connection, timing, progress, follow=not detach)
+    if detach:
+        click.echo(result.run_id)
+        return 0
+    return finish(common, result)
 
 
 def finish(common: Common, result: RunResult) -> int:

@@ -17,7 +17,7 @@ from onward.errors import UsageError
 FILE = "onward.toml"
 PYPROJECT = "pyproject.toml"
 VARIABLE = "ONWARD_CONFIG"
-ENGINES = ("embedded",)
+ENGINES = ("embedded", "temporal")
 
 _TABLE = "tool.onward"
 
@@ -29,6 +29,7 @@ class Settings(NamedTuple):
     adapter: str | None = None
     limit: int | None = None
     engine: str | None = None
+    temporal: dict[str, Any] | None = None
     file: Path | None = None
 
 
@@ -141,11 +142,25 @@ def _engine_fault(value: Any) -> str | None:
     return None if value in ENGINES else f"must be {' or '.join(ENGINES)}"
 
 
+_TEMPORAL: dict[str, type | tuple[type, ...]] = {
+    "address": str, "namespace": str, "queue": str, "tls": bool, "tls_ca": str, "tls_cert": str, "tls_key": str,
+    "tls_name": str, "heartbeat": (int, float), "reattach": (int, float), "history-soft": int, "history-hard": int,
+    "same-host": bool,
+}  # fmt: skip
+
+
+def _temporal_fault(value: Any) -> str | None:
+    """A key belongs into TEMPORAL_API_KEY: this file is shared."""
+    fits = isinstance(value, dict) and all(isinstance(value[key], _TEMPORAL.get(key, ())) for key in value)
+    return None if fits else f"must be a table of {', '.join(_TEMPORAL)}"
+
+
 _READERS: dict[str, Callable[[Any], str | None]] = {
     "store": _text_fault,
     "adapter": _text_fault,
     "limit": _limit_fault,
     "engine": _engine_fault,
+    "temporal": _temporal_fault,
 }
 
 

@@ -1,0 +1,81 @@
+"""Commands → workflows: start one, ask it for something, see how it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from onward.engine.temporal import messages as ms
+from onward.engine.temporal.connection import Connection, connect
+from onward.errors import UsageError
+
+ASK_WITHIN = timedelta(seconds=5)
+
+
+async def begin(client: Client, given: ms.Given, *, summary: str, memo: dict[str, Any]) -> None:
+    """Start the workflow of a run. Raises `UsageError` when it is there already."""
+    try:
+        await client.start_workflow(
+            ms.WORKFLOW,
+            ms.plain(given),
+            id=ms.workflow_id(given.run),
+            task_queue=given.queue,
+            static_summary=summary,
+            memo=memo,
+        )
+    except WorkflowAlreadyStartedError as error:
+        raise UsageError(f"run `{given.run}` is driven by Temporal already") from error
+
+
+async def is_open(client: Client, run: str) -> bool:
+    """Whether a workflow of the run has not ended."""
+    try:
+        described = await handle_of(client, run).describe()
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return False
+        raise
+    return described.status is WorkflowExecutionStatus.RUNNING
+
+
+async def ask(client: Client, run: str, request: ms.Request) -> None:
+    """Send a request; the server keeps it until a worker takes it. Raises `UsageError` when no workflow is open."""
+    try:
+        await handle_of(client, run).signal(ms.REQUEST, ms.plain(request))
+    except RPCError as error:
+        raise UsageError(
+            f"Temporal does not drive run `{run}` now: {error.message}", help=f"go on with: onward resume {run}"
+        ) from error
+
+
+async def stand(client: Client, run: str) -> dict[str, Any] | None:
+    """How the run stands, by its workflow; None when no worker answers."""
+    try:
+        found: dict[str, Any] = await handle_of(client, run).query(ms.STATUS, rpc_timeout=ASK_WITHIN)
+    except RPCError:
+        return None
+    return found
+
+
+def handle_of(client: Client, run: str) -> WorkflowHandle[Any, Any]:
+    """The newest workflow of a run."""
+    return client.get_workflow_handle(ms.workflow_id(run))
+
+
+def ask_once(connection: Connection, run: str, requests: Sequence[ms.Request], *, end: bool = False) -> None:
+    """Send requests from a command. `end`: Temporal is told that the workflow is cancelled, too."""
+
+    async def go() -> None:
+        client = await connect(connection)
+        for request in requests:
+            await ask(client, run, request)
+        if end:
+            await handle_of(client, run).cancel()
+
+    asyncio.run(go())
