@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from onward.model.conditions import Judge
 from onward.model.nodes import Prompt
 from onward.model.status import Outcome
 from onward.state.instance import Instance
 from onward.tasks import endings
-from onward.tasks.agents.agent import Agent
-from onward.tasks.agents.calls import Fill, argv_of
-from onward.tasks.agents.choice import agent_for, permission_of
-from onward.tasks.agents.hearing import Asked, hear
 from onward.tasks.answers import Answer
 from onward.tasks.commands import Ran, RunCommand, folder_for, run_program
 from onward.tasks.failures import Failure
 from onward.tasks.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from onward.tasks.agents.agent import Agent
 
 _VERDICT = re.compile(r"\b(PASS|FAIL)\W*\Z")
 _ASK = "Say what you found, and end your answer with one word on a line of its own: PASS or FAIL."
@@ -25,6 +25,9 @@ _FILE = "prompt"
 
 async def judge(around: Surroundings, user: Instance, question: Judge, purpose: str, run: RunCommand) -> Answer:
     """Ask the agent. Raises `TaskError` when it gives no verdict, `Stopped`."""
+    from onward.tasks.agents.calls import Fill, argv_of
+    from onward.tasks.agents.choice import agent_for, permission_of
+
     agent = agent_for(Prompt(text="", adapter=question.adapter), around.context)
     text = f"{around.resolver.text(user, question.prompt).rstrip()}\n\n{_ASK}\n"
     folder = folder_for(around, user, purpose)
@@ -53,6 +56,8 @@ async def judge(around: Surroundings, user: Instance, question: Judge, purpose: 
 
 
 def _reply_of(agent: Agent, ran: Ran, user: Instance, session: str | None) -> str:
+    from onward.tasks.agents.hearing import Asked, hear
+
     assert user.node is not None
     ending = endings.of(ran.exit, user.node)
     heard = hear(Asked(agent=agent, folder=ran.folder, session=session), ran.exit, ending, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from enum import StrEnum
 
 from msgspec import Struct
@@ -82,6 +81,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     def new_session(self) -> str | None:
         """A name for a session that is to begin, where we may choose it."""
         if self.session in (SessionId.CHOSEN, SessionId.NAMED):
+            import uuid
+
             return str(uuid.UUID(hex=clock.token_hex(32), version=4))
         return None
 
