@@ -13,10 +13,11 @@ from msgspec import Struct
 from onward.journal.reader import read
 from onward.model import events as ev
 from onward.model.events import AnyEvent
+from onward.model.status import RunStatus
 from onward.views.graph import Graph, graph_of_run
 from onward.views.nodes import NodeView
 from onward.views.record import NodeRecord, Result, node_record, result_view
-from onward.views.report.absence import Absence, absences
+from onward.views.report.absence import Absence, Why, absences
 from onward.views.report.decisions import Decision, decisions
 from onward.views.source import Source
 from onward.views.status import StatusView, status_view
@@ -70,12 +71,19 @@ def gather(source: Source, at: str = "") -> Gathered:
         entries=_entries(source, status.nodes, events),
         outputs={name: result_view(source, value) for name, value in (source.state.root.outputs or {}).items()},
         decisions=decisions(events),
-        absences=absences(events),
+        absences=[*absences(events), *_since_the_end(source, status)],
         graph=graph,
         now=around.now,
         last=source.state.facts.last_at or around.now,
         at=at,
     )
+
+
+def _since_the_end(source: Source, status: StatusView) -> list[Absence]:
+    """A run that nobody drives, though it has neither ended nor was paused."""
+    last = source.state.facts.last_at
+    why = {RunStatus.INTERRUPTED: Why.INTERRUPTED, RunStatus.WAITING: Why.WAITING}.get(RunStatus(status.status))
+    return [Absence(why=why, start=last, end=None)] if why is not None and last and status.driver is None else []
 
 
 def seconds(moment: str | None) -> float | None:

@@ -138,7 +138,7 @@ def _variables(variables: dict[str, str]) -> Html:
         for name, value in list(variables.items())[:MOST_VARIABLES]
     ]  # fmt: skip
     head = el("tr", el("th", "Name", scope="col"), el("th", "Value", scope="col"))
-    table = el("table", el("thead", head), el("tbody", *rows), aria_labelledby="variables-title")
+    table = el("table", el("thead", head), el("tbody", *rows), aria_labelledby="variables-title", class_="pairs")
     left_out = len(variables) - MOST_VARIABLES
     note = el("p", f"{left_out:,} more are left out.", class_="note") if left_out > 0 else None
     heading = el("h2", "Variables", id="variables-title")

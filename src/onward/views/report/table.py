@@ -74,7 +74,8 @@ def _filters(id: str, shown: list[Entry]) -> Html:
 
 
 def _table(id: str, heading: str, shown: list[Entry], texts: Texts) -> Html:
-    head = el("thead", el("tr", *(_column(title, key) for title, key in _COLUMNS)))
+    titles = {"task": "Task" if id == "tasks" else "Group"}
+    head = el("thead", el("tr", *(_column(titles.get(key, title), key) for title, key in _COLUMNS)))
     bodies = [_rows(entry, texts, late=place >= AT_ONCE) for place, entry in enumerate(shown)]
     return el("table", head, *bodies, id=id, class_="nodes", aria_labelledby=heading)
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from onward import clock
 from onward.views import words
+from onward.views.report.absence import Why
 from onward.views.report.bars import Bar, Look
 from onward.views.report.gather import Gathered
 from onward.views.report.html import NOTHING, Html, el, join, line
@@ -21,7 +22,10 @@ BAR = 12
 LEAST_SHARE = 0.0008
 """of the width: thinner bars of a lane are drawn together"""
 LEAST_WIDTH = 0.3
+LEAST_NAMED = 6.0
+"""percent: a narrower absence is named by its tip alone"""
 DAY_S = 86_400
+_SHORT = {Why.PAUSED: "paused", Why.INTERRUPTED: "interrupted", Why.WAITING: "waiting", Why.ENDED: "ended"}
 
 
 def timeline(gathered: Gathered) -> Html:
@@ -34,7 +38,7 @@ def timeline(gathered: Gathered) -> Html:
         "section",
         el("h2", "Timeline", id="timeline-title"),
         el("div", _labels(rows), _drawing(gathered, rows, scale), class_="tl"),
-        _notes(rows, scale),
+        _notes(gathered, rows, scale),
         aria_labelledby="timeline-title",
     )
 
@@ -105,20 +109,32 @@ def _bands(gathered: Gathered, scale: Scale, height: int) -> Iterator[Html]:
         left, right = scale.at(away.start), scale.at(end)
         title = el("title", f"{away.why}, {words.duration(end - away.start)}")
         width = max(LEAST_WIDTH, right - left)
-        box = el("rect", title, x=f"{left:.2f}%", width=f"{width:.2f}%", y=AXIS, height=height - AXIS, class_="away")
-        yield box
+        yield el("rect", title, x=f"{left:.2f}%", width=f"{width:.2f}%", y=AXIS, height=height - AXIS, class_="away")
+        if width > LEAST_NAMED and not any(cut.left <= (left + right) / 2 <= cut.right for cut in scale.cuts()):
+            yield _above((left + right) / 2, _SHORT[away.why])
     for piece in scale.cuts():
-        yield _cut(piece, height)
+        yield _cut(gathered, piece, height)
 
 
-def _cut(piece: Piece, height: int) -> Html:
+def _cut(gathered: Gathered, piece: Piece, height: int) -> Html:
     places = {"x": f"{piece.left:.2f}%", "width": f"{piece.right - piece.left:.2f}%"}
-    title = el("title", f"shortened: {words.duration(piece.end - piece.start)} in which nothing ran")
-    middle = f"{(piece.left + piece.right) / 2:.2f}%"
-    lasted = el(
-        "text", words.duration(piece.end - piece.start), x=middle, y=10, text_anchor="middle", class_="tick cut"
-    )
-    return join([el("rect", title, **places, y=AXIS - 10, height=height - AXIS + 10, class_="cutout"), lasted])
+    lasted = words.duration(piece.end - piece.start)
+    title = el("title", f"shortened: {lasted} in which nothing ran")
+    box = el("rect", title, **places, y=AXIS - 10, height=height - AXIS + 10, class_="cutout")
+    why = _why_away(gathered, (piece.start + piece.end) / 2)
+    return join([box, _above((piece.left + piece.right) / 2, f"{why} {lasted}".strip())])
+
+
+def _why_away(gathered: Gathered, time: float) -> str:
+    for away in gathered.absences:
+        if away.start <= time <= (away.end if away.end is not None else gathered.now):
+            return _SHORT[away.why]
+    return ""
+
+
+def _above(place: float, text: str) -> Html:
+    anchor, place = ("end", WIDTH) if place > WIDTH - 5 else ("middle", place)
+    return el("text", text, x=f"{place:.2f}%", y=10, text_anchor=anchor, class_="tick cut")
 
 
 def _axis(scale: Scale, height: int) -> Iterator[Html]:
@@ -172,13 +188,15 @@ def _bar(bar: Bar, scale: Scale, y: float, height: int) -> Html:
 # ---------------------------------------------------------------- below
 
 
-def _notes(rows: Rows, scale: Scale) -> Html:
+def _notes(gathered: Gathered, rows: Rows, scale: Scale) -> Html:
     keys = [
         (Look.OK, "done"), (Look.FAILED, "failed"), (Look.RETRIED, "failed, tried again"),
         (Look.INTERRUPTED, "interrupted"), (Look.RUNNING, "running"), (Look.WAITING, "waiting"), (Look.GROUP, "group"),
     ]  # fmt: skip
     there = {bar.look for row in rows.rows for lane in row.lanes for bar in lane}
     shown = [el("span", _key(look), f" {text}", class_="key") for look, text in keys if look in there]
+    if gathered.absences:
+        shown.append(el("span", _swatch("away"), " nobody worked on it", class_="key"))
     if scale.cuts():
         shown.append(el("span", _swatch("cutout"), " nothing ran, shortened", class_="key"))
     if rows.left_out:
