@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from msgspec import Struct, field
@@ -93,7 +94,7 @@ class Declarations(Struct):
         secret = Secret(
             name=name,
             env=scalar_text(env) if env is not None else None,
-            file=scalar_text(path) if path is not None else None,
+            file=_beside(file, scalar_text(path)) if path is not None else None,
             command=tuple(each.text for each in scalars(source.get("command"))),
         )
         if name in file.variables:
@@ -164,3 +165,10 @@ def _adapter(name: str, tree: Mapping) -> Adapter:
         like=text("like"),
         permission=text("permission"),
     )
+
+
+def _beside(file: Workflow, path: str) -> str:
+    """A path that a file names, as seen from the folder of the main file."""
+    if path.startswith("~/") or not posixpath.dirname(file.shown):
+        return path
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file.shown), path))

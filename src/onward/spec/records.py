@@ -270,7 +270,7 @@ SECRET = Record(
         Field(
             key="command",
             form=FIXED_ARGV,
-            says="Program that prints it. It runs in this file's folder, once for each driver, for 60 s at most.",
+            says="Program that prints it, in the workflow file's folder; once for each driver, for 60 s at most.",
             example="[pass, show, token]",
         ),
     ),
