@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "logs": ("onward.cli.logs", "What tasks wrote"),
     "show": ("onward.cli.show", "The record of a node: attempts, results, artifacts, why it ran or was kept"),
     "report": ("onward.cli.report", "One HTML page of a run: graph, timeline, tasks, output, decisions"),
+    "snapshot": ("onward.cli.snapshot", "Snapshots of a run: take, look, go back to one, carry a run to another host"),
     "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
     "clean": ("onward.cli.clean", "Remove runs that have ended"),
     "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),
@@ -37,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("onward.cli.init", "Write a starter workflow"),
     "doctor": ("onward.cli.doctor", "Whether this machine and its store are fit for runs"),
     "schema": ("onward.cli.schema", "The JSON Schema of workflow files, for editors"),
+    "worker": ("onward.cli.worker", "Do the work of runs that Temporal drives"),
     "completion": ("onward.cli.completion", "The script that completes commands in a shell"),
 }
 

@@ -13,6 +13,7 @@ from onward import files
 from onward.errors import StoreError
 from onward.mirrors import snapshot_file
 from onward.mirrors.pause_errors import SnapshotError
+from onward.mirrors.snapshot_file import WorkflowSnapshot
 from onward.mirrors.snapshot_history import SnapshotHistory, keep_of
 from onward.mirrors.snapshot_manager import SnapshotManager
 from onward.mirrors.snapshot_run import MetricsOf, Reflected, snapshot_of, sums_of
@@ -72,20 +73,23 @@ class RunSnapshots:
     def take(
         self, state: RunState, reflected: Reflected, *, compress: bool = False, key: bytes | None = None
     ) -> SnapshotTaken:
-        """Write a snapshot of the state, and the mirror. Returns the event that tells of it. Raises `SnapshotError`."""
-        sums = sums_of(self._journal)
-
-        def make(base: str) -> snapshot_file.WorkflowSnapshot:
-            places = {"file": _seen_from(base, self._file), "journal": _seen_from(base, self._journal)}
-            return snapshot_of(state, reflected, metrics_of=self._metrics_of, sums=sums, places=places)
-
-        kept, digest = self.history.add(make(self.history.folder), compress=compress, key=key)
+        """Write a numbered snapshot of the state. Returns the event that tells of it. Raises `SnapshotError`."""
+        snapshot = self._of(state, reflected, self.history.folder)
+        kept, digest = self.history.add(snapshot, compress=compress, key=key)
         for old in self.history.to_prune(keep=self._keep):
             self.history.remove(old)
-        if self._manager is not None and state.facts.end in (None, Status.FAILED):
-            self._manager.save(make(self._manager.folder))
         name = os.path.relpath(kept.path, self._folder)
         return SnapshotTaken(file=name, of=reflected.seq, sha256=digest)
+
+    def mirror(self, state: RunState, reflected: Reflected) -> None:
+        """Write the mirror, where the workflow names one. Raises `SnapshotError`."""
+        if self._manager is not None and state.facts.end in (None, Status.FAILED):
+            self._manager.save(self._of(state, reflected, self._manager.folder))
+
+    def _of(self, state: RunState, reflected: Reflected, base: str) -> WorkflowSnapshot:
+        places = {"file": _seen_from(base, self._file), "journal": _seen_from(base, self._journal)}
+        sums = sums_of(self._journal)
+        return snapshot_of(state, reflected, metrics_of=self._metrics_of, sums=sums, places=places)
 
     def resumed(self) -> None:
         """The run goes on: the mirror says so."""

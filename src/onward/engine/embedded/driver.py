@@ -64,6 +64,7 @@ class Driver:
         self._over: asyncio.Future[None] | None = None
         self._snapshots_asked: list[SnapshotAsked] = []
         self._last_snapshot_at = clock.monotonic()
+        self._last_snapshot_of = 0
         mirroring.attend(state)
 
     # --- from outside ---------------------------------------------------------------------------------------
@@ -163,7 +164,8 @@ class Driver:
 
     def snapshot_if_due(self, every_s: float) -> None:
         """Take one when the last is that old and something has happened since."""
-        if clock.monotonic() - self._last_snapshot_at >= every_s and not self._snapshots_asked:
+        changed = self.state.facts.seq != self._last_snapshot_of
+        if changed and clock.monotonic() - self._last_snapshot_at >= every_s and not self._snapshots_asked:
             self._last_snapshot_at = clock.monotonic()
             self.ask_for_snapshot(SnapshotAsked(cause="time"))
 
@@ -176,6 +178,7 @@ class Driver:
         self._last_snapshot_at = clock.monotonic()
         if taken is not None:
             self.record(taken)
+            self._last_snapshot_of = self.state.facts.seq
         return taken
 
     # --- a turn -----------------------------------------------------------------------------------------------

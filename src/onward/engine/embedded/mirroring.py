@@ -59,9 +59,12 @@ class Mirroring:
         """Take a snapshot of what is on the disk; None, and a warning, where it cannot be written."""
         if self._snapshots is None:
             return None
-        position = journal.position
+        reflected = Reflected(seq=journal.position.seq, chain=journal.position.chain, cause=cause)
         try:
-            reflected = Reflected(seq=position.seq, chain=position.chain, cause=cause)
+            self._snapshots.mirror(state, reflected)
+        except (OnwardError, OSError) as error:
+            self._warn("mirror of snapshots", str(error))
+        try:
             return self._snapshots.take(state, reflected, compress=compress, key=key)
         except (OnwardError, OSError) as error:
             self._warn("snapshot", str(error))
@@ -102,7 +105,7 @@ class Mirroring:
                 elif isinstance(event, WorkflowEnd):
                     snapshots.ended(event.status)
         except OnwardError as error:
-            self._warn("snapshot", str(error))
+            self._warn("mirror of snapshots", str(error))
 
     def _warn(self, what: str, text: str) -> None:
         """Said once of each mirror."""

@@ -15,15 +15,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from onward.engine.embedded.driver import Driver
+from onward.engine.embedded.driver import Driver, SnapshotAsked
 from onward.engine.embedded.requests import Decision, check_decision
 from onward.errors import OnwardError, UsageError
+from onward.mirrors.snapshot_seal import read_key
 from onward.store.folder import RunFolder
 from onward.store.inbox import Signal
 
 SHUTDOWN_KILL_S = 5.0
 POLL_S = 1.0
 INTERRUPTED = 130
+
+SNAPSHOT_EVERY = "ONWARD_SNAPSHOT_EVERY"
+"""an environment variable: a snapshot whenever so much time (`10m`) has passed and something has happened"""
 
 _DN_CREATE = getattr(fcntl, "DN_CREATE", 4)
 _DN_MULTISHOT = getattr(fcntl, "DN_MULTISHOT", 0x80000000)
@@ -50,6 +54,7 @@ class Signals:
         self._interrupts = 0
         self._watched: int | None = None
         self._poll: asyncio.TimerHandle | None = None
+        self._snapshot_every_s = _snapshot_every(tell)
 
     def __enter__(self) -> Signals:
         loop = asyncio.get_running_loop()
@@ -105,7 +110,17 @@ class Signals:
 
     def _poll_now(self) -> None:
         self.look()
+        self._show_life()
+        if self._snapshot_every_s is not None:
+            self._driver.snapshot_if_due(self._snapshot_every_s)
         self._poll_later()
+
+    def _show_life(self) -> None:
+        """The record of the driver is as old as its last sign of life: a driver that hangs can be told from outside."""
+        try:
+            os.utime(self._folder.root / "driver")
+        except OSError:
+            return  # a run that is being removed, or a disk that fails: the journal will tell
 
     def look(self) -> None:
         """Take the signals that wait in the inbox."""
@@ -134,6 +149,15 @@ class Signals:
         else:
             self._driver.happened(decision.event())
 
+    def _snapshot(self, what: dict[str, Any]) -> None:
+        """The key stays where it is: the signal only names its file."""
+        try:
+            key = read_key(str(what["key_file"])) if what.get("key_file") else None
+        except OnwardError as error:
+            self._tell("warning", f"a snapshot was not taken: {error}")
+        else:
+            self._driver.ask_for_snapshot(SnapshotAsked(compress=bool(what.get("compress")), key=key))
+
     def _obey(self, request: Signal) -> None:
         what: dict[str, Any] = request.payload
         reason, by = str(what.get("reason", "")), str(what.get("by", ""))
@@ -147,5 +171,23 @@ class Signals:
                     self._driver.end_grace()
             case "decide":
                 self._decide(what, by)
+            case "snapshot":
+                self._snapshot(what)
             case _:
                 self._tell("warning", f"a signal of the kind `{request.kind}` is not known and was left out")
+
+
+def _snapshot_every(tell: Callable[[str, str], None]) -> float | None:
+    text = os.environ.get(SNAPSHOT_EVERY, "")
+    if not text:
+        return None
+    from onward.spec.scalars import duration_s
+
+    try:
+        seconds = duration_s(text)
+    except ValueError:
+        seconds = 0.0
+    if seconds <= 0:
+        tell("warning", f"{SNAPSHOT_EVERY} is not a length of time such as 10m: {text!r}; it is left out")
+        return None
+    return seconds
