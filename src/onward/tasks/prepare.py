@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field, structs
 
 from onward import files
+from onward.errors import StateError
 from onward.model.events import AttemptEnd, AttemptStart
 from onward.model.nodes import Call, Node, Prompt, Run
 from onward.model.values import Text
@@ -103,6 +104,19 @@ class Prepared(Struct, frozen=True, kw_only=True):
         """How the attempt ended and what it leaves. `stopped` is why it was ended by us."""
         return collect(around, self, exit, stopped)
 
+    def mask_what_is_left(self) -> None:
+        """For an attempt whose keeper was killed, and could not do it. Raises `StateError`."""
+        if self.masks is None:
+            return
+        from onward.tasks.masked_output import mask_files
+        from onward.tasks.masking import finder_of
+
+        try:
+            mask_files(self.folder, finder_of(self.masks))
+        except OSError as error:
+            message = f"what an interrupted task left in {self.folder} cannot be masked: {error.strerror}"
+            raise StateError(message, help="free space, then `onward resume`") from error
+
     def _call_request(self, call: Call) -> CallRequest:
         for name, data in self.files.items():
             files.make_folder(self.folder)
@@ -148,7 +162,15 @@ def prepared_before(around: Surroundings, leaf: Instance) -> Prepared:
         env={},
         agent=_known_agent(node.work, context) if isinstance(node.work, Prompt) else None,
         call=node.work if isinstance(node.work, Call) else None,
+        masks=_known_masks(around, leaf),
     )
+
+
+def _known_masks(around: Surroundings, leaf: Instance) -> Forms | None:
+    try:
+        return around.environments.masks(leaf)
+    except Failure:  # a secret that nothing needs any more
+        return None
 
 
 def _known_agent(work: Prompt, context: RunContext) -> Agent | None:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
-from onward.model.nodes import Included, Kind, Node, Plan, Run, Variable
+from onward.model.nodes import Included, Kind, Node, Plan, Run, Secret, Variable
 from onward.model.values import Ref, Root, Template, Text
 from onward.plan.digest import IN, LOOP_IN
 from onward.state.instance import Instance, Role
@@ -210,9 +210,10 @@ class _Explainer:
                 found[node.loop.item] = f"loop variable of {_name(node)}"
         for link in links:
             self._add_env(found, link)
+        origins = {secret.name: _origin(secret) for secret in self._plan.secrets}
         for link in links:
             for name in link.node.secrets:
-                found[name] = f"secret, released by {_name(link.node)}"
+                found[name] = f"secret from {origins.get(name, 'nowhere')}, released by {_name(link.node)}"
         found |= dict.fromkeys(OF_ONE_TASK, "onward")
         return [Named(name=name, source=source) for name, source in found.items()]
 
@@ -306,6 +307,12 @@ def _work_word(name: str, node: Node) -> str:
 
 def _loop_word(name: str) -> str:
     return {"items": "for-each", "glob": "for-each", "command": "for-each", "item": "as"}.get(name, name.rstrip("_"))
+
+
+def _origin(secret: Secret) -> str:
+    if secret.env is not None:
+        return f"the variable {secret.env} of the caller"
+    return f"the file {secret.file}" if secret.file is not None else f"the command {' '.join(secret.command)}"
 
 
 def _loops_around(user: Instance) -> list[Node]:

@@ -348,13 +348,19 @@ class Work:
         begun = self._running[path]
         reason = self._stopping.get(path)
         self._forget(path)
+        prepared = begun.prepared or self._before(path)
+        try:
+            prepared.mask_what_is_left()
+        except StateError as error:
+            self._fail(error)
+            return
         self._happened(
             ev.AttemptEnd(
                 path=path,
                 attempt=begun.event.attempt,
                 outcome=Outcome.INTERRUPTED,
                 error=reason or "interrupted",
-                session=self._session_said(begun.prepared or self._before(path)),
+                session=self._session_said(prepared),
             )
         )
 
