@@ -23,6 +23,7 @@ seen, so a continued session proves itself. Sessions and a ledger lie in the fol
     wait:FILE       says a part of its reply, then waits until FILE is there
     stray           leaves a shell behind, in a session of its own, and dies
     unknown         does not know the session
+    verdict         replies PASS
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Session:
         self.directory: str = known.get("directory", os.getcwd())
         self.prompts: list[str] = known.get("prompts", [])
         self.turns: int = known.get("turns", 0)
+        self.verdict = False
 
     def hear(self, prompt: str) -> None:
         self.prompts.append(prompt)
@@ -84,6 +86,8 @@ class Session:
 
     @property
     def reply(self) -> str:
+        if self.verdict:
+            return "It is as it should be.\nPASS"
         marks = list(dict.fromkeys(re.findall(r"MARK-\w+", "\n".join(self.prompts))))
         return f"turn {self.turns}, seen {','.join(marks) or 'nothing'}"
 
@@ -196,6 +200,7 @@ def behave(agent: Claude | Codex, session: Session, step: str) -> int:
         agent.part("the first half")
         Path(f"waits-{os.getpid()}").touch()
         until(lambda: Path(value).exists())
+    session.verdict = word == "verdict"
     match word:
         case "die-mid":
             agent.part("half a rep")

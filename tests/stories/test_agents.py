@@ -331,3 +331,11 @@ def _seconds(at: str) -> float:
     import datetime as dt
 
     return dt.datetime.fromisoformat(at).timestamp()
+
+
+def test_a_limit_of_a_judge_is_waited_for_too(agents: Agents):
+    agents.workflow("claude", "say MARK-a", validators=[{"prompt": "PASS or not?\nMARK-judge\nFAKE limit:1 verdict"}])
+    agents.project.onward("run", "w.yaml").check()
+    judged = [call for call in agents.ledger() if "MARK-judge" in call["prompt"]]
+    assert [call["new"] for call in judged] == [True, True]
+    assert "plan" in judged[0]["arguments"], "a judge may read, and no more"
