@@ -49,11 +49,14 @@ def test_a_store_is_relative_to_the_file_that_names_it(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("limit = 1\nadaptor = 2\n", "onward.toml:2: there is no setting `adaptor`\nhelp: did you mean `adapter`?"),
-        ("[colours]\n", "onward.toml:1: there is no setting `colours`\nhelp: known are: store, adapter, limit, engine"),
+        (
+            "[colours]\n",
+            "onward.toml:1: there is no setting `colours`\nhelp: known are: store, adapter, limit, engine, temporal",
+        ),
         ("\nlimit = 0\n", "onward.toml:2: `limit` must be a whole number from 1, not 0"),
         ("limit = true\n", "onward.toml:1: `limit` must be a whole number from 1, not True"),
         ("store = 7\n", "onward.toml:1: `store` must be text, not 7"),
-        ('engine = "steam"\n', "onward.toml:1: `engine` must be embedded, not 'steam'"),
+        ('engine = "steam"\n', "onward.toml:1: `engine` must be embedded or temporal, not 'steam'"),
         ("limit = \n", "onward.toml is not TOML: Invalid value (at line 1, column 9)"),
     ],
 )

@@ -9,6 +9,7 @@ import click
 
 from onward import clock
 from onward.cli.common import Common, common_options
+from onward.cli.elsewhere import elsewhere
 from onward.cli.target import at, print_json, run_and_path, store_of
 from onward.cli.variables import given_variables
 from onward.engine.embedded.requests import Decision, check_decision, decide
@@ -81,6 +82,10 @@ def _decide(
         path=gate.path, choice=chosen, by=by or this_process().user, note=note, fields=given_variables(fields)
     )
     check_decision(source.state, _directory(source), decision)
+    there = elsewhere(folder)
+    if there is not None:
+        there.decide(decision.path, decision.choice, decision.by, decision.note, decision.fields)
+        return _tell(common, folder, decision, at(store), driven=_taken(source, gate.path))
     driven = decide(folder, decision, lambda _, text: common.note(text))
     return _tell(common, folder, decision, at(store), driven=driven and _taken(source, gate.path))
 

@@ -8,6 +8,7 @@ import click
 
 from onward import clock
 from onward.cli.common import Common, common_options
+from onward.cli.elsewhere import elsewhere
 from onward.cli.target import at, print_json, store_of
 from onward.errors import UsageError
 from onward.store.folder import RunFolder
@@ -34,8 +35,11 @@ def command(common: Common, run: str | None, reason: str, now: bool) -> int:
     source = Source(folder)
     if source.state.facts.end is not None:
         raise UsageError(f"run `{folder.run_id}` has ended already: {source.state.facts.end.value}")
-    by = this_process().user
-    if source.driven:
+    by, there = this_process().user, elsewhere(folder)
+    if there is not None:
+        there.cancel(reason, by)
+        ended = _wait_for_end(source)
+    elif source.driven:
         folder.inbox.drop("cancel", {"reason": reason, "by": by, "now": now})
         ended = _wait_for_end(source)
     else:
@@ -49,7 +53,7 @@ def _wait_for_end(source: Source) -> bool:
     while source.state.facts.end is None and clock.monotonic() < until:
         time.sleep(LOOK_S)
         source.refresh()
-        if not source.driven:
+        if not source.driven and elsewhere(source.folder) is None:
             source.refresh()
             break
     return source.state.facts.end is not None

@@ -9,6 +9,7 @@ import click
 from onward import clock
 from onward.cli.common import Common, common_options
 from onward.cli.durations import DURATION
+from onward.cli.elsewhere import elsewhere
 from onward.cli.target import at, print_json, store_of
 from onward.engine.embedded.requests import pause
 from onward.errors import OnwardError, UsageError
@@ -67,7 +68,11 @@ def _ask(
         raise UsageError(f"run `{folder.run_id}` has ended already: {state.facts.end.value}")
     grace_s = 0.0 if now else source.plan.grace_s if grace is None else grace
     try:
-        pause(folder, reason, this_process().user, grace_s, lambda _, text: common.note(text))
+        there, by = elsewhere(folder), this_process().user
+        if there is not None:
+            there.pause(reason, by, grace_s, now=now)
+        else:
+            pause(folder, reason, by, grace_s, lambda _, text: common.note(text))
     except OnwardError as error:
         if not quiet:
             raise

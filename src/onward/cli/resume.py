@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from onward.cli.common import Common, can_ask, common_options
 from onward.cli.progress import progress_for
 from onward.cli.run import finish
 from onward.cli.target import at, store_of
+from onward.cli.temporal_options import temporal_options
+from onward.cli.temporal_resume import goes_to_temporal, resume_in_temporal
 from onward.cli.variables import given_variables
 from onward.engine.embedded.launch import ResumeOptions, resume_run
 from onward.errors import UsageError
@@ -25,11 +30,14 @@ from onward.store.runs import Store
 @click.option("--var", "given", multiple=True, metavar="K=V", help="A new value for tasks that still run.")
 @click.option("--rerun", multiple=True, metavar="PATH", help="Do this node and what depends on it again.")
 @click.option("--skip", multiple=True, metavar="PATH", help="Leave this node out and go on with what follows.")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the record.")
 @click.option("--original", is_flag=True, help="With the workflow as it was at the start, not as it is today.")
 @click.option("--accept-damage", is_flag=True, help="Go on although the journal is damaged.")
 @click.option("--take-over", is_flag=True, help="Go on even if another process drives the run; it is stopped.")
 @click.option("--adapter", metavar="NAME", help="Another agent for prompts that name none.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many tasks at once.")
+@click.option("--engine", metavar="NAME", help="What drives the run from now on: embedded or temporal.")
+@temporal_options
 @click.option("--detach", is_flag=True, help="Print the id of the run and return; it goes on by itself.")
 @common_options(json=True)
 def command(
@@ -43,11 +51,14 @@ def command(
     given: tuple[str, ...],
     rerun: tuple[str, ...],
     skip: tuple[str, ...],
+    reason: str,
     original: bool,
     accept_damage: bool,
     take_over: bool,
     adapter: str | None,
     limit: int | None,
+    engine: str | None,
+    temporal: Mapping[str, Any],
     detach: bool,
 ) -> int:
     """Go on with a run from where it stopped: finished tasks are kept, failed ones are tried again.
@@ -61,7 +72,7 @@ def command(
 
         given_flags = {"original": original, "accept_damage": accept_damage, "take_over": take_over}
         refuse_with_all(run, given, rerun, **given_flags, plan=plan, fresh=fresh, view=view, skip=bool(skip))
-        return resume_all(common, adapter=adapter, limit=limit, detach=detach)
+        return resume_all(common, adapter=adapter, limit=limit, detach=detach, reason=reason)
     store = store_of(common)
     decided = yes or fresh or view or plan or bool(rerun or skip) or accept_damage or take_over
     asks = can_ask() and not decided and not common.json
@@ -69,6 +80,7 @@ def command(
         run=_run_of(store, run, common, asks=asks),
         variables=given_variables(given),
         yes=yes,
+        reason=reason,
         take_over=take_over,
         accept_damage=accept_damage,
         original=original,
@@ -93,6 +105,8 @@ def command(
         from onward.cli.fresh import start_fresh
 
         return start_fresh(options, common, where, detach=detach)
+    if goes_to_temporal(options.run, engine):
+        return resume_in_temporal(common, options, temporal, where, detach=detach)
     return _go_on(options, common, where, detach=detach)
 
 

@@ -42,7 +42,9 @@ def temporal_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def connection_for(flags: Mapping[str, Any], settings: Mapping[str, Any], known: EngineFile | None = None) -> Connection:
+def connection_for(
+    flags: Mapping[str, Any], settings: Mapping[str, Any], known: EngineFile | None = None
+) -> Connection:
     """The connection that is meant. Flags are stronger than what the run says, and that than everything else."""
     if find_spec("temporalio") is None:
         raise ExtraMissing("the Temporal engine needs the temporal extra", help="pip install 'onward[temporal]'")

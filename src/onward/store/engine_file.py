@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from onward import clock, files
-from onward.errors import StoreError
+from onward.errors import RunBusy, StoreError
+from onward.store.lock import Driver
 
 NAME = "engine.json"
 TEMPORAL = "temporal"
@@ -44,6 +45,30 @@ def read_engine(run: Path) -> EngineFile | None:
         return msgspec.json.decode(data, type=EngineFile)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def engine_of(run: Path) -> str:
+    """The name of the engine that drives the run, or last did."""
+    known = read_engine(run)
+    return "embedded" if known is None else known.engine
+
+
+def as_driver(run: Path) -> Driver | None:
+    """Who drives the run, if it is no process: the server stands for the host."""
+    known = read_engine(run)
+    if known is None or not known.driving:
+        return None
+    return Driver(host=known.address, boot="", pid=0, started=0, since=known.since)
+
+
+def refuse_if_driven(run: Path) -> None:
+    """Raise `RunBusy` for what a process would do to a run that an engine elsewhere goes on with."""
+    known = read_engine(run)
+    if known is not None and known.driving:
+        raise RunBusy(
+            f"run `{run.name}` is driven by Temporal ({known.namespace} at {known.address})",
+            help=f"ask it to stop with `onward pause {run.name}`",
+        )
 
 
 def write_engine(run: Path, engine: EngineFile) -> None:

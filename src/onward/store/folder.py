@@ -11,7 +11,7 @@ from onward import clock, files
 from onward.errors import StoreError
 from onward.journal import packed
 from onward.journal.lines import Position
-from onward.store import cache, names
+from onward.store import cache, engine_file, names
 from onward.store.inbox import Inbox
 from onward.store.lock import Driver, Lock, driver_alive, take, take_over
 from onward.store.values import Values
@@ -44,6 +44,11 @@ class RunFolder:
     def state(self) -> Path:
         """The cache of the fold."""
         return self.root / "state.json"
+
+    @property
+    def start(self) -> Path:
+        """The first event once more, for a journal that loses its head."""
+        return self.root / "definition" / "start.json"
 
     @property
     def plan(self) -> Path:
@@ -136,15 +141,17 @@ class RunFolder:
 
     def lock(self) -> Lock:
         """Drive the run from now on. Raises `RunBusy`."""
+        engine_file.refuse_if_driven(self.root)
         return take(self.root)
 
     def take_over(self) -> tuple[Lock, Driver | None]:
         """Drive the run even if another process does, which is returned."""
+        engine_file.refuse_if_driven(self.root)
         return take_over(self.root)
 
     def driver(self) -> Driver | None:
         """Who drives the run now."""
-        return driver_alive(self.root)
+        return engine_file.as_driver(self.root) or driver_alive(self.root)
 
     # ------------------------------------------------------------ whole
 

@@ -22,6 +22,7 @@ from onward.model.nodes import Kind, Node, Plan
 from onward.recovery.fate import Fate, fate_of
 from onward.state.fold import fold
 from onward.state.run_state import RunState
+from onward.store.engine_file import engine_of
 from onward.store.folder import RunFolder
 from onward.store.lock import Driver
 from onward.views.nodes import Around
@@ -86,6 +87,7 @@ class Source:
         facts, driver = self.state.facts, self.driver
         return Around(
             run=self.run_id,
+            engine=engine_of(self.folder.root),
             now=clock.now().timestamp(),
             driver=driver,
             since=clock.to_iso(driver.since) if driver is not None else None,

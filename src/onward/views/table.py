@@ -51,7 +51,8 @@ def _head(view: StatusView, now: float) -> Iterator[Line]:
     yield Line(", ".join(_facts(view, now)), "dim")
     if view.driver is not None:
         since = f" since {words.moment(clock.from_iso(view.driver.since))}" if view.driver.since else ""
-        yield Line(f"driven by process {view.driver.pid} on {words.one_line(view.driver.host)}{since}", "dim")
+        by = f"process {view.driver.pid} on" if view.driver.pid else f"{view.engine.capitalize()} at"
+        yield Line(f"driven by {by} {words.one_line(view.driver.host)}{since}", "dim")
 
 
 def _facts(view: StatusView, now: float) -> Iterator[str]:

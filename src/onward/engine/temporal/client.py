@@ -14,6 +14,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from onward.engine.temporal import messages as ms
 from onward.engine.temporal.connection import Connection, connect
 from onward.errors import UsageError
+from onward.model.events import Event
 
 ASK_WITHIN = timedelta(seconds=5)
 
@@ -52,6 +53,11 @@ async def ask(client: Client, run: str, request: ms.Request) -> None:
         raise UsageError(
             f"Temporal does not drive run `{run}` now: {error.message}", help=f"go on with: onward resume {run}"
         ) from error
+
+
+def resumption(first: Sequence[Event]) -> ms.Request:
+    """Go on, and record these events before anything else."""
+    return ms.Request(kind="resume", first=list(first))  # type: ignore[arg-type]
 
 
 async def stand(client: Client, run: str) -> dict[str, Any] | None:

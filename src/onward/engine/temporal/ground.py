@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from onward import files
-from onward.engine.embedded.opening import stored_plan
+from onward.engine.embedded.opening import base_of
 from onward.engine.temporal import messages as ms
 from onward.errors import JournalError, StateError, StoreError
 from onward.journal import reader, repair
@@ -156,7 +156,11 @@ class Ground:
 
 def plan_of(folder: RunFolder) -> Plan:
     """The definition that the run goes by now."""
-    return stored_plan(folder)
+    data = folder.read_latest_plan()
+    if data is None:
+        raise StateError(f"the stored plan {folder.plan} is gone", help="start a new run with `onward run FILE`")
+    plan = msgspec.json.decode(data, type=Plan)
+    return msgspec.structs.replace(plan, file=os.fspath(base_of(folder) / plan.file))
 
 
 async def _lock(descriptor: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,8 @@ from msgspec import Struct
 from temporalio.client import Client
 
 from onward import clock
-from onward.engine.embedded.launch import RunResult, StartOptions
+from onward.engine.embedded.launch import ResumeOptions, RunResult, StartOptions, first_events
+from onward.engine.embedded.opening import ChoiceNeeded, adopt_definition, look_at
 from onward.engine.observer import Observer
 from onward.engine.temporal import client as commands
 from onward.engine.temporal import messages as ms
@@ -20,9 +22,10 @@ from onward.engine.temporal.connection import Connection, connect
 from onward.errors import OnwardError, UsageError
 from onward.model import events as ev
 from onward.model.nodes import Plan
-from onward.model.status import RunStatus
+from onward.model.status import RunStatus, Status
+from onward.recovery.seen import Seen
 from onward.state.run_state import RunState
-from onward.store.engine_file import TEMPORAL, EngineFile, write_engine
+from onward.store.engine_file import TEMPORAL, EngineFile, forget_engine, read_engine, write_engine
 from onward.store.folder import RunFolder
 from onward.store.locate import store_for_file
 from onward.store.lock import this_process
@@ -68,9 +71,7 @@ async def _start_run(
     write_engine(folder.root, engine_of(connection))
     given = given_for(folder, connection, timing)
     await commands.begin(client, given, summary=_title(plan), memo=_memo(folder, plan))
-    if not follow:
-        return RunResult(run_id=folder.run_id, status=RunStatus.RUNNING)
-    return await Following(client, folder, observer).result()
+    return await _look_on(client, folder, observer, follow=follow)
 
 
 def _make_run(options: StartOptions, observer: Observer) -> tuple[RunFolder, Plan]:
@@ -147,9 +148,10 @@ def _memo(folder: RunFolder, plan: Plan) -> dict[str, str]:
 
 
 class Following:
-    """Looks on until the run has ended, is paused, or waits for somebody."""
+    """Looks on until the run has ended, is paused, or waits for somebody, after the event `since`."""
 
-    def __init__(self, client: Client, folder: RunFolder, observer: Observer) -> None:
+    def __init__(self, client: Client, folder: RunFolder, observer: Observer, since: int) -> None:
+        self._since = since
         self._client = client
         self._folder = folder
         self._observer = observer
@@ -188,6 +190,8 @@ class Following:
 
     def _over(self) -> RunStatus | None:
         state = self._state
+        if state.facts.seq <= self._since:
+            return None
         if state.facts.end is not None:
             return RunStatus(state.facts.end.value)
         if state.pausing is not None and state.pausing.complete:
@@ -228,3 +232,86 @@ class Following:
             await commands.ask(self._client, self._folder.run_id, request)
         except UsageError as error:
             self._observer.message("warning", str(error))
+
+
+# --- resume ---------------------------------------------------------------------------------------------------
+
+
+def resume_run(
+    options: ResumeOptions, connection: Connection, timing: Timing, observer: Observer, *, follow: bool = True
+) -> RunResult:
+    """Go on with a run: one that is paused or failed there, that Temporal lost, or that a process drove until now."""
+    return asyncio.run(_resume_run(options, connection, timing, observer, follow=follow))
+
+
+async def _resume_run(
+    options: ResumeOptions, connection: Connection, timing: Timing, observer: Observer, *, follow: bool
+) -> RunResult:
+    client, folder = await connect(connection), options.run
+    is_open, known = await commands.is_open(client, folder.run_id), read_engine(folder.root)
+    if is_open and known is not None and known.driving:
+        observer.message("note", "Temporal goes on with it already")
+        return await _look_on(client, folder, observer, follow=follow)
+    with folder.lock() if known is None else nullcontext():
+        seen = _seen(options)
+        done = _nothing_to_do(options, seen, observer)
+        if done is not None:
+            return done
+        first = first_events(options, seen, observer)
+        adopt_definition(seen)
+        write_engine(folder.root, engine_of(connection))
+    if is_open:
+        await commands.ask(client, folder.run_id, commands.resumption(first))
+    else:
+        given = msgspec.structs.replace(given_for(folder, connection, timing), first=first, fresh_epoch=True)
+        await commands.begin(client, given, summary=_title(seen.plan), memo=_memo(folder, seen.plan))
+    return await _look_on(client, folder, observer, follow=follow, since=seen.state.facts.seq)
+
+
+async def _look_on(
+    client: Client, folder: RunFolder, observer: Observer, *, follow: bool, since: int = 0
+) -> RunResult:
+    if not follow:
+        return RunResult(run_id=folder.run_id, status=RunStatus.RUNNING)
+    return await Following(client, folder, observer, since).result()
+
+
+def _seen(options: ResumeOptions) -> Seen:
+    seen = look_at(options.run, original=options.original)
+    if seen.problem is not None:
+        raise seen.problem
+    if any(finding.needs_choice for finding in seen.damage) and not options.accept_damage:
+        raise ChoiceNeeded(
+            f"the journal of run `{options.run.run_id}` is damaged",
+            help=f"`onward verify {options.run.run_id}` says where; `--accept-damage` goes on all the same",
+        )
+    return seen
+
+
+def _nothing_to_do(options: ResumeOptions, seen: Seen, observer: Observer) -> RunResult | None:
+    end, run = seen.state.facts.end, options.run.run_id
+    if options.rerun or end is None or end is Status.FAILED:
+        return None
+    if end is Status.CANCELLED:
+        raise UsageError(
+            f"run `{run}` was cancelled", help=f"do part of it again with `onward resume {run} --rerun PATH`"
+        )
+    observer.message("note", f"run `{run}` has succeeded: nothing to do")
+    return RunResult(run_id=run, status=RunStatus.SUCCEEDED)
+
+
+def take_back(folder: RunFolder, connection: Connection) -> None:
+    """A process drives the run from now on. Raises `UsageError` while Temporal goes on with it."""
+    known = read_engine(folder.root)
+    if known is not None and known.driving:
+        raise UsageError(
+            f"Temporal goes on with run `{folder.run_id}`", help=f"pause it first: onward pause {folder.run_id}"
+        )
+    asyncio.run(_end_workflow(folder, connection))
+    forget_engine(folder.root)
+
+
+async def _end_workflow(folder: RunFolder, connection: Connection) -> None:
+    client = await connect(connection)
+    if await commands.is_open(client, folder.run_id):
+        await commands.handle_of(client, folder.run_id).terminate("the run is driven by the embedded engine now")
