@@ -51,7 +51,7 @@ def refuse_with_all(
         raise UsageError(f"--all and {meant[0]} do not go together", help="resume that run by itself")
 
 
-def resume_all(common: Common, *, adapter: str | None, limit: int | None, detach: bool) -> int:
+def resume_all(common: Common, *, adapter: str | None, limit: int | None, detach: bool, reason: str = "") -> int:
     """Take up every run that should go on; the exit code is the worst."""
     store = store_of(common)
     found = to_take_up(store, clock.now().timestamp())
@@ -60,7 +60,8 @@ def resume_all(common: Common, *, adapter: str | None, limit: int | None, detach
     drivers = _Drivers(common, at(store))
     with drivers:
         for folder in found.runs:
-            drivers.start(folder, ResumeOptions(run=folder, yes=True, reason="--all", adapter=adapter, limit=limit))
+            why = reason or "--all"
+            drivers.start(folder, ResumeOptions(run=folder, yes=True, reason=why, adapter=adapter, limit=limit))
         if not detach:
             drivers.wait()
     if not found.runs:
