@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from onward.cli.common import Common, can_ask, common_options
 from onward.cli.progress import progress_for
 from onward.cli.run import finish
 from onward.cli.target import at, store_of
+from onward.cli.temporal_options import temporal_options
+from onward.cli.temporal_resume import goes_to_temporal, resume_in_temporal
 from onward.cli.variables import given_variables
 from onward.engine.embedded.launch import ResumeOptions, resume_run
 from onward.errors import UsageError
@@ -31,6 +36,8 @@ from onward.store.runs import Store
 @click.option("--take-over", is_flag=True, help="Go on even if another process drives the run; it is stopped.")
 @click.option("--adapter", metavar="NAME", help="Another agent for prompts that name none.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many tasks at once.")
+@click.option("--engine", metavar="NAME", help="What drives the run from now on: embedded or temporal.")
+@temporal_options
 @click.option("--detach", is_flag=True, help="Print the id of the run and return; it goes on by itself.")
 @common_options(json=True)
 def command(
@@ -50,6 +57,8 @@ def command(
     take_over: bool,
     adapter: str | None,
     limit: int | None,
+    engine: str | None,
+    temporal: Mapping[str, Any],
     detach: bool,
 ) -> int:
     """Go on with a run from where it stopped: finished tasks are kept, failed ones are tried again.
@@ -96,6 +105,8 @@ def command(
         from onward.cli.fresh import start_fresh
 
         return start_fresh(options, common, where, detach=detach)
+    if goes_to_temporal(options.run, engine):
+        return resume_in_temporal(common, options, temporal, where, detach=detach)
     return _go_on(options, common, where, detach=detach)
 
 
