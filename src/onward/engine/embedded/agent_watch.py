@@ -12,7 +12,7 @@ from functools import partial
 from onward.model.events import AttemptSession
 from onward.tasks.agents.agent import Agent, SessionId
 from onward.tasks.agents.dialects import DIALECTS
-from onward.tasks.agents.outcome import WAITS_OUT_A_LIMIT
+from onward.tasks.agents.outcome import GOES_ROUND, WAITS_OUT_A_LIMIT
 from onward.tasks.agents.reading import StreamReader, read_stream
 from onward.tasks.agents.versions import ask_version
 from onward.tasks.ending import end_process_tree
@@ -74,10 +74,15 @@ class AgentWatch:
             watched.known = True
             self._happened(AttemptSession(path=watched.path, attempt=watched.attempt, session=reading.session))
         if reading.waits and (reading.waits_s or 0.0) >= LONG_WAIT_S:
-            self.forget(watched.path)
-            self._stop(watched.path, WAITS_OUT_A_LIMIT)
-            return
-        self._look_later(watched)
+            self._end(watched.path, WAITS_OUT_A_LIMIT)
+        elif reading.goes_round:
+            self._end(watched.path, GOES_ROUND)
+        else:
+            self._look_later(watched)
+
+    def _end(self, path: str, reason: str) -> None:
+        self.forget(path)
+        self._stop(path, reason)
 
     # --- before the start ---------------------------------------------------------------------------------------
 

@@ -77,9 +77,6 @@ def claude(reading: Reading, event: dict[str, Any]) -> None:
 
 def _claude_system(reading: Reading, event: dict[str, Any]) -> None:
     match event.get("subtype"):
-        case "init":
-            version = event.get("claude_code_version")
-            reading.version = version if isinstance(version, str) else reading.version
         case "api_retry":
             reading.tries_again(_seconds(event.get("retry_delay_ms")))
             reading.has_problem(event.get("error"))
@@ -225,6 +222,7 @@ def _opencode_step(reading: Reading, part: Any) -> None:
         reading.has_problem("the model's answer broke off")
         if len(reading.problems) >= _OPENCODE_ROUNDS:
             reading.ends_badly("it calls the model again and again, and each answer breaks off")
+            reading.goes_round = True
 
 
 def _opencode_error(reading: Reading, error: Any) -> None:

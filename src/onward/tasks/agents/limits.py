@@ -94,7 +94,7 @@ def _of_epoch(number: float) -> dt.datetime | None:
 _EPOCH = re.compile(r"\|\s*(\d{10}(?:\d{3})?)\b")
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)"
 _DURATION = re.compile(
-    r"(?:try(?:ing)?(?: again)?|retry(?:ing)?|retry[-_ ]?after|resets?|reset_after|available|wait|again)"
+    r"(?:try(?:ing)?(?: again)?|retry(?:ing)?|retry[-_ ]?after|retryDelay|resets?|reset_after|available|wait|again)"
     r"(?:[ :=\"]+(?:in|after|for|about|approximately))*[ :=\"]+"
     rf"(\d+(?:\.\d+)?\s*{_UNIT}(?![a-z])(?:[ ,]*(?:and )?\d+(?:\.\d+)?\s*{_UNIT}(?![a-z]))*)",
     re.IGNORECASE,

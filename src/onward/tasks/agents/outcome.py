@@ -18,6 +18,8 @@ from onward.tasks.endings import Ending, in_words
 
 WAITS_OUT_A_LIMIT = "it waits out a limit by itself"
 """why an attempt is stopped whose agent would sleep for long: the run waits instead, and can be killed meanwhile"""
+GOES_ROUND = "it would never have ended"
+"""why an attempt is stopped whose agent repeats the same failure without end"""
 
 _HELP = {
     Trouble.AUTH: "log in with the program itself, or give it a key",
@@ -61,6 +63,8 @@ def decide_outcome(case: Case, reading: Reading) -> Verdict:
     strange = _strange_session(case, reading)
     if strange is not None:
         return Verdict(ending=Ending(Outcome.ERROR, strange))
+    if ending.outcome is Outcome.INTERRUPTED and case.stopped == GOES_ROUND:
+        return Verdict(ending=Ending(Outcome.ERROR, f"the agent was stopped: {reading.failed or GOES_ROUND}"))
     if ending.outcome is Outcome.INTERRUPTED:
         return _limited(case, reading) if case.stopped == WAITS_OUT_A_LIMIT else Verdict(ending=ending)
     if reading.done:

@@ -28,7 +28,7 @@ class Reading(Struct, kw_only=True):
 
     `done`: it said that it had ended well. `failed`: it said that it had failed, and why. `text` is its last message.
     `problems` are errors that need not be the end, `noise` lines that are no events. `waits`: the last thing that it
-    said is that it tries again later; `waits_s` for how long, where it said so.
+    said is that it tries again later; `waits_s` for how long, where it said so. `goes_round`: it will never end so.
     """
 
     session: str | None = None
@@ -42,7 +42,7 @@ class Reading(Struct, kw_only=True):
     waits_s: float | None = None
     problems: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
-    version: str | None = None
+    goes_round: bool = False
 
     def names_session(self, session: object) -> None:
         """Its session; a second, different one is remembered beside the first."""
