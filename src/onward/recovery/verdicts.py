@@ -79,7 +79,31 @@ def verdicts(
     """Every task in the order of the file. `state` is the one after `go_on`; `changed`: artifacts that differ."""
     why = {event.path: event.reason for event in events if isinstance(event, Override)}
     judge = _Judge(before, why, fate, changed)
-    return [judge.of(path, node, state.get(path)) for path, node in tasks(state, before)]
+    return [
+        _part_of_done(path, node) if _is_part_of_done(state, path) else judge.of(path, node, state.get(path))
+        for path, node in tasks(state, before)
+    ]
+
+
+def _is_part_of_done(state: RunState, path: str) -> bool:
+    """Whether nothing is known of a task but that what is around it is done."""
+    if state.get(path) is not None:
+        return False
+    place = path
+    while place := _around(place):
+        around = state.get(place)
+        if around is not None:
+            return around.ended and around.status.passed
+    return False
+
+
+def _part_of_done(path: str, node: Node) -> NodeVerdict:
+    return NodeVerdict(path=path, kind=node.kind.value, verdict=Verdict.KEEP, reason="what it is part of is done")
+
+
+def _around(path: str) -> str:
+    """The path of the node around: `a[k]/b` → `a[k]` → `a`."""
+    return path.rpartition("[")[0] if path.endswith("]") else path.rpartition("/")[0]
 
 
 def tasks(state: RunState, before: Mapping[str, Before]) -> Iterator[tuple[str, Node]]:
@@ -180,7 +204,7 @@ class _Judge:
         while place:
             if place in self._why:
                 return _asked(self._why[place])
-            place = place.rpartition("/")[0] if not place.endswith("]") else place.rpartition("[")[0]
+            place = _around(place)
         if found.status is Status.CANCELLED:
             return "it was cut off"
         if found.status is Status.FAILED:

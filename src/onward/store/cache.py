@@ -51,6 +51,14 @@ def write_cache(path: Path, position: Position, state: bytes, *, durable: bool =
 
 def load_cache(path: Path, journal: Path) -> LoadedCache:
     """The cache, if there is one and it belongs to this journal."""
+    loaded = read_cache(path)
+    if loaded.cache is not None and not is_anchored(journal, loaded.cache.position):
+        return LoadedCache(problem=f"{path.name} does not belong to this journal")
+    return loaded
+
+
+def read_cache(path: Path) -> LoadedCache:
+    """The cache, if there is one and it is whole, whatever became of the journal."""
     try:
         file = _decode(path.read_bytes())
     except FileNotFoundError:
@@ -64,8 +72,6 @@ def load_cache(path: Path, journal: Path) -> LoadedCache:
         return LoadedCache(problem=f"{path.name} has the format {file.format} of another version")
     if _digest(file.position, state) != file.sha256:
         return LoadedCache(problem=f"{path.name} was altered")
-    if not is_anchored(journal, file.position):
-        return LoadedCache(problem=f"{path.name} does not belong to this journal")
     return LoadedCache(cache=Cache(position=file.position, state=state))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from onward import files
@@ -200,7 +201,8 @@ def _written(
     files.create(draft.plan, plan)
     journal = Journal.create(draft.journal, now=now)
     try:
-        journal.add(start)
+        stamped = journal.add(start)
+        files.create(draft.start, msgspec.json.encode(stamped), durable=False)
         journal.flush()
         for folder in sorted(folders, reverse=True):
             files.flush_folder(folder)

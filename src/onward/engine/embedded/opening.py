@@ -10,6 +10,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from onward.engine.embedded.rebuilding import (
+    lost_its_head,
+    rebuilt_run,
+    set_aside_broken_state,
+    state_of,
+    write_rebuilt,
+)
 from onward.errors import OnwardError, Problems, StateError
 from onward.journal import reader, repair
 from onward.journal.findings import Finding, FindingKind
@@ -66,6 +73,10 @@ def open_run(
         definition = current_definition(folder, original=original)
         state, reading = read_state(folder, definition.plan, tell)
         _check_findings(folder, reading.findings, tell, accept_damage=accept_damage)
+        if lost_its_head(reading):
+            write_rebuilt(folder, stored_plan(folder), tell)
+            state, reading = read_state(folder, definition.plan, tell)
+        set_aside_broken_state(folder, tell)
         torn = repair.mend_tail(reading)
         position = reading.position
         journal = Journal.open(folder.journal, position, epoch=position.epoch + 1, before_flush=folder.values.flush)
@@ -97,6 +108,10 @@ def look_at(folder: RunFolder, *, original: bool = False) -> Seen:
     except Problems as error:
         definition, problem = Definition(stored_plan(folder)), error
     state, reading = read_state(folder, definition.plan, lambda _, text: told.append(text))
+    rebuilt = None
+    if lost_its_head(reading):
+        found = rebuilt_run(folder, stored_plan(folder))
+        state, rebuilt = state_of(definition.plan, found), found.text
     return Seen(
         folder=folder,
         plan=definition.plan,
@@ -106,6 +121,7 @@ def look_at(folder: RunFolder, *, original: bool = False) -> Seen:
         cache_problem=folder.load_cache().problem,
         driver=folder.driver(),
         problem=problem,
+        rebuilt=rebuilt,
     )
 
 
@@ -134,15 +150,11 @@ def _check_findings(folder: RunFolder, findings: list[Finding], tell: Tell, *, a
     if not serious:
         return
     listed = "\n".join(f"  journal, {finding.where}: {finding.text}" for finding in serious)
-    if any(finding.kind is FindingKind.UNREADABLE_HEAD for finding in serious):
-        raise StateError(
-            f"the journal of run `{folder.run_id}` cannot be read:\n{listed}",
-            help="`onward run FILE --resume` goes on from the state file, if the workflow has one",
-        )
     if not accept_damage:
         raise ChoiceNeeded(
             f"the journal of run `{folder.run_id}` is damaged; everything after the damage was read:\n{listed}",
-            help=f"`onward resume {folder.run_id} --accept-damage` goes on; "
+            help=f"`onward resume {folder.run_id} --plan` shows what would be kept; "
+            f"`onward resume {folder.run_id} --accept-damage` goes on; "
             "what the damaged lines held may be done again",
         )
     tell("warning", f"going on although the journal is damaged:\n{listed}")
@@ -185,7 +197,7 @@ def stored_plan(folder: RunFolder) -> Plan:
         ) from error
 
 
-def adopt_definition(opened: Opened) -> None:
+def adopt_definition(opened: Seen) -> None:
     """Readers find the plan that is gone by now, and what renamed nodes did under their former names."""
     folder, plan = opened.folder, opened.plan
     is_first = plan.digest == stored_plan(folder).digest
