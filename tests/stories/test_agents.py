@@ -149,6 +149,17 @@ def test_a_permission_that_an_agent_does_not_have_is_refused_before_it_starts(ag
     assert agents.ledger() == []
 
 
+def test_a_program_that_is_not_there_is_named_and_not_tried_again(agents: Agents):
+    agents.project.workflow("""
+        adapters: {gone: {like: claude, command: [no-such-agent]}}
+        task:
+          - ask: {prompt: x, adapter: gone, retry: {attempts: 3}}
+    """)
+    said = agents.project.onward("run", "w.yaml").check(1)
+    assert "the agent program `no-such-agent` is not on the PATH" in said.err
+    assert len(agents.ends()) == 1
+
+
 # ---------------------------------------------------------------- sessions and accidents
 
 

@@ -14,8 +14,9 @@ from onward.tasks.agents.agent import Agent, SessionId
 from onward.tasks.agents.dialects import DIALECTS
 from onward.tasks.agents.outcome import GOES_ROUND, WAITS_OUT_A_LIMIT
 from onward.tasks.agents.reading import StreamReader, read_stream
-from onward.tasks.agents.versions import ask_version
+from onward.tasks.agents.versions import ask_version, place_of
 from onward.tasks.ending import end_process_tree
+from onward.tasks.failures import Failure
 from onward.tasks.keeper_link import KILL_AFTER_S
 from onward.tasks.prepare import Prepared
 
@@ -86,18 +87,23 @@ class AgentWatch:
 
     # --- before the start ---------------------------------------------------------------------------------------
 
-    async def clear_the_way(self, prepared: Prepared, markers: Sequence[str]) -> str | None:
-        """End what is left of earlier attempts, and find out which program this is. Why it must not start, or None."""
+    async def clear_the_way(self, prepared: Prepared, markers: Sequence[str]) -> None:
+        """End what is left of earlier attempts, and find out which program this is. Raises `TaskError`."""
         loop = asyncio.get_running_loop()
         if markers:
             sweep = partial(end_process_tree, None, markers, kill_after_s=KILL_AFTER_S)
             if await loop.run_in_executor(None, sweep):
-                return "a process of an earlier attempt cannot be ended, and two agents must not share one session"
+                message = "a process of an earlier attempt cannot be ended, and two agents must not share one session"
+                raise Failure("still-there", message, help="end it by hand, then `onward resume`")
         agent = prepared.agent
-        if agent is not None and agent.program and agent.program not in self._versions:
+        if agent is None or not agent.program:
+            return
+        if "/" not in agent.program[0] and place_of(agent, prepared.env.get("PATH")) is None:
+            message = f"the agent program `{agent.program[0]}` is not on the PATH"
+            raise Failure("no-agent", message, help="install it, or choose another with --adapter; see `onward doctor`")
+        if agent.program not in self._versions:
             asking = partial(ask_version, agent, prepared.env, prepared.cwd)
             self._versions[agent.program] = await loop.run_in_executor(None, asking)
-        return None
 
     def version_of(self, agent: Agent | None) -> str | None:
         """What is known of the version of its program."""

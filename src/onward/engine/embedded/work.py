@@ -166,14 +166,18 @@ class Work:
     async def _begin_agent(self, begun: Begun, prepared: Prepared) -> None:
         path, attempt = begun.event.path, begun.event.attempt
         earlier = [marker_of(self._context.run, path, number) for number in range(1, attempt)]
-        problem = await self._watch().clear_the_way(prepared, earlier)
+        problem: TaskError | None = None
+        try:
+            await self._watch().clear_the_way(prepared, earlier)
+        except TaskError as error:
+            problem = error
         if self._running.get(path) is not begun:
             return
         if path in self._stopping:
             self._lost(path)
         elif problem is not None:
             self._forget(path)
-            self._happened(ev.AttemptEnd(path=path, attempt=attempt, outcome=Outcome.ERROR, error=problem))
+            self._happened(_could_not_start(path, attempt, problem, final=True))
         else:
             self._begin_now(begun, prepared)
 
