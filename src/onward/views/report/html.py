@@ -7,6 +7,7 @@ like are written out) and escaped on its way in, so that forgetting it is not po
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 from onward.views import words
@@ -59,6 +60,7 @@ def el(name: str, /, *children: Child, **attributes: Attribute) -> Html:
     return Html(f"<{head}>{join(children)}</{name}>")
 
 
+@lru_cache(maxsize=512, typed=True)
 def _attribute(key: str, value: Attribute) -> str:
     name = key.rstrip("_").replace("_", "-")
     return f" {name}" if value is True else f' {name}="{escape(words.one_line(str(value)))}"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -16,6 +17,8 @@ from onward.views.table import label
 MOST_ROWS = 150
 MOST_CHILDREN = 12
 """more children than that are packed into lanes, once there are too many rows"""
+MOST_GROUPS = 60
+"""groups side by side that get a row each"""
 MOST_LANES = 16
 
 
@@ -55,15 +58,27 @@ class _Making:
     def below(self, parent: str | None, depth: int) -> Iterator[Row]:
         """The rows of everything below a node."""
         children = self._children.get(parent, [])
+        groups = sum(child.path in self._children for child in children)
         if not self._many or len(children) <= MOST_CHILDREN:
             for child in children:
                 yield from self._node(child, depth)
-            return
-        single = parent is None and len(children) <= MOST_ROWS // 2
-        for child in children if single else []:
-            yield from self._node(child, depth)
-        if not single:
+        elif groups > MOST_GROUPS:
             yield self._packed([leaf for child in children for leaf in self._leaves(child)], depth)
+        else:
+            yield from self._partly_packed(children, depth, open=groups <= MOST_CHILDREN)
+
+    def _partly_packed(self, children: list[Entry], depth: int, *, open: bool) -> Iterator[Row]:
+        """Neighbours without children share a row; each group has rows, or (not `open`) one row of its own."""
+        for is_group, some in groupby(children, key=lambda child: child.path in self._children):
+            same = list(some)
+            if not is_group and len(same) > MOST_CHILDREN:
+                yield self._packed(same, depth)
+                continue
+            for child in same:
+                if open or not is_group:
+                    yield from self._node(child, depth)
+                else:
+                    yield self._packed(list(self._leaves(child)), depth, of=child)
 
     def _node(self, entry: Entry, depth: int) -> Iterator[Row]:
         text = label(entry.path)
@@ -76,12 +91,16 @@ class _Making:
         for child in self._children.get(entry.path, []):
             yield from self._leaves(child)
 
-    def _packed(self, leaves: list[Entry], depth: int) -> Row:
-        bars = sorted((bar for leaf in leaves for bar in self._bars[leaf.path]), key=lambda bar: bar.start)
+    def _packed(self, leaves: list[Entry], depth: int, of: Entry | None = None) -> Row:
+        """One row for many; `of`: they are all that is in a group, which the row stands for."""
+        lanes = _lanes(sorted((bar for leaf in leaves for bar in self._bars[leaf.path]), key=lambda bar: bar.start))
+        if of is not None:
+            return Row(depth=depth, text=label(of.path), status=of.view.status, lanes=lanes or [[]], entry=of)
         counts = Counter(leaf.view.status for leaf in leaves)
+        many = words.amount(len(leaves), "task")
         told = [f"{count:,} {words.status_word(status)}" for status, count in counts.most_common()]
-        text = f"{words.amount(len(leaves), 'task')}: {', '.join(told)}"
-        return Row(depth=depth, text=text, status=_worst(counts), lanes=_lanes(bars))
+        text = f"{many}: {', '.join(told)}" if len(told) > 1 else f"{many} {words.status_word(next(iter(counts)))}"
+        return Row(depth=depth, text=text, status=_worst(counts), lanes=lanes or [[]])
 
 
 def _worst(counts: Counter[str]) -> str:
