@@ -30,6 +30,7 @@ from onward.views.words import block, one_line
 FROM_GOOD_TO_BAD = (0, 3, 130, 1, 2, 4)
 EXIT_STATE = 4
 EXIT_BUG = 70
+EXIT_NOT_ENDED = 3
 
 
 class Ended(Struct, kw_only=True):
@@ -120,8 +121,15 @@ class _Drivers:
             self._alive[begun.pid] = folder
             self.ended.append(Ended(run=folder.run_id, status="running", exit_code=0))
             return
-        os.waitpid(begun.pid, 0)
-        self.ended.append(_not_begun(folder, begun))
+        code = os.waitstatus_to_exitcode(os.waitpid(begun.pid, 0)[1])
+        if code < 0 and self._code_of_killed(-code) == EXIT_NOT_ENDED:
+            self.ended.append(Ended(run=folder.run_id, status=_status(folder), exit_code=EXIT_NOT_ENDED))
+        else:
+            self.ended.append(_not_begun(folder, begun))
+
+    def _code_of_killed(self, number: int) -> int:
+        """A signal that was handed on before the driver could listen has ended it: its run is interrupted."""
+        return EXIT_NOT_ENDED if number in self._heard else EXIT_BUG
 
     def _say(self, folder: RunFolder, begun: Begun) -> None:
         said = PlainProgress(self._common, self._at)
@@ -143,7 +151,7 @@ class _Drivers:
             if folder is None:
                 continue
             one = next(one for one in self.ended if one.run == folder.run_id)
-            one.status, one.exit_code = _status(folder), code if code >= 0 else EXIT_BUG
+            one.status, one.exit_code = _status(folder), code if code >= 0 else self._code_of_killed(-code)
             self._common.note(f"{folder.run_id}: {one.status}")
 
 
