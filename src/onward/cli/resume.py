@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from onward.cli.choice_options import choice_options
 from onward.cli.common import Common, can_ask, common_options
 from onward.cli.progress import progress_for
 from onward.cli.run import finish
@@ -28,8 +29,7 @@ from onward.store.runs import Store
 @click.option("--fresh", is_flag=True, help="Archive the run, and start a new one with the same variables.")
 @click.option("--view", is_flag=True, help="Show what the run has made so far; nothing is changed.")
 @click.option("--var", "given", multiple=True, metavar="K=V", help="A new value for tasks that still run.")
-@click.option("--rerun", multiple=True, metavar="PATH", help="Do this node and what depends on it again.")
-@click.option("--skip", multiple=True, metavar="PATH", help="Leave this node out and go on with what follows.")
+@choice_options
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the record.")
 @click.option("--original", is_flag=True, help="With the workflow as it was at the start, not as it is today.")
 @click.option("--accept-damage", is_flag=True, help="Go on although the journal is damaged.")
@@ -49,8 +49,7 @@ def command(
     fresh: bool,
     view: bool,
     given: tuple[str, ...],
-    rerun: tuple[str, ...],
-    skip: tuple[str, ...],
+    choices: Mapping[str, Any],
     reason: str,
     original: bool,
     accept_damage: bool,
@@ -71,10 +70,11 @@ def command(
         from onward.cli.resume_all import refuse_with_all, resume_all
 
         given_flags = {"original": original, "accept_damage": accept_damage, "take_over": take_over}
-        refuse_with_all(run, given, rerun, **given_flags, plan=plan, fresh=fresh, view=view, skip=bool(skip))
+        chosen = {name: bool(value) for name, value in choices.items()}
+        refuse_with_all(run, given, **chosen, **given_flags, plan=plan, fresh=fresh, view=view)
         return resume_all(common, adapter=adapter, limit=limit, detach=detach, reason=reason)
     store = store_of(common)
-    decided = yes or fresh or view or plan or bool(rerun or skip) or accept_damage or take_over
+    decided = yes or fresh or view or plan or any(choices.values()) or accept_damage or take_over
     asks = can_ask() and not decided and not common.json
     options = ResumeOptions(
         run=_run_of(store, run, common, asks=asks),
@@ -84,8 +84,7 @@ def command(
         take_over=take_over,
         accept_damage=accept_damage,
         original=original,
-        rerun=rerun,
-        skip=skip,
+        **choices,
         adapter=adapter,
         limit=limit,
     )

@@ -42,11 +42,9 @@ class Ended(Struct, kw_only=True):
     error: str | None = None
 
 
-def refuse_with_all(
-    run: str | None, given: tuple[str, ...], rerun: tuple[str, ...], **flags: bool
-) -> None:
+def refuse_with_all(run: str | None, given: tuple[str, ...], **flags: bool) -> None:
     """What is about one run cannot be said of all."""
-    meant = [*([run] if run is not None else []), *(["--var"] if given else []), *(["--rerun"] if rerun else [])]
+    meant = [*([run] if run is not None else []), *(["--var"] if given else [])]
     meant += [f"--{name.replace('_', '-')}" for name, is_set in flags.items() if is_set]
     if meant:
         raise UsageError(f"--all and {meant[0]} do not go together", help="resume that run by itself")

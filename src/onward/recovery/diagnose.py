@@ -141,7 +141,7 @@ def _of_records(seen: Seen) -> Iterator[Finding]:
 
 
 def _of_definition(seen: Seen) -> Iterator[Finding]:
-    from onward.recovery.reruns import overrides_for
+    from onward.recovery.choices import Choices, overrides_for
 
     if seen.problem is not None:
         original = Choice(id="original", text="with the workflow as it was at the start", flags="--original")
@@ -152,7 +152,7 @@ def _of_definition(seen: Seen) -> Iterator[Finding]:
         if change.change != "edited":
             yield Finding(kind=change.change, severity=NOTE, path=change.path, text=_CHANGES[change.change])
         elif instance is not None and instance.ended and instance.status is not Status.FAILED:
-            after = [event.path for event in overrides_for(seen.state, [change.path], "")][1:]
+            after = [event.path for event in overrides_for(seen.state, Choices(rerun=(change.path,)), "")][1:]
             used = f"; {', '.join(f'`{path}`' for path in after)} used its result" if after else ""
             again = Choice(id="rerun", text="do it again", flags=f"--rerun {change.path}")
             text = f"edited since it was done; kept as it was{used}"

@@ -210,6 +210,10 @@ def _enter_items(state: RunState, loop: Instance) -> None:
     rules, items = loop.node.loop, loop.items or []
     if loop.open is None:
         loop.open = {}
+    if loop.asked & Asked.REFRESH and not loop.asked & Asked.CUT and loop.stopped is None:
+        if not loop.issued:
+            state.frontier[loop.path] = loop
+        return
     while loop.cursor < len(items) and len(loop.open) < rules.limit:
         if loop.stopped is not None or loop.asked & Asked.CUT:
             break

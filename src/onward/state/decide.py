@@ -86,7 +86,9 @@ def _begin(instance: Instance, node: Node) -> Action:
     if instance.role is Role.LOOP:
         loop = node.loop
         assert loop is not None
-        return StartNode(path) if loop.counted or instance.items is not None else ReadItems(path)
+        if loop.counted or (instance.items is not None and not instance.asked & Asked.REFRESH):
+            return StartNode(path)
+        return ReadItems(path)
     if instance.stage is Stage.REACHED:
         if node.skip_if and not instance.asked & Asked.SKIP_IF:
             return AskCondition(path, Where.SKIP_IF, node.skip_if, path)
@@ -153,6 +155,8 @@ def _next_round(state: RunState, loop: Instance, node: Node) -> Action:
     """A loop that has to ask, or to wait, before its next iteration."""
     rules = node.loop
     assert rules is not None
+    if loop.asked & Asked.REFRESH:
+        return ReadItems(loop.path)
     if not rules.counted:
         return WaitForLoop(loop.path, loop.cursor + 1, rules.delay_s)
     child = state.iteration(loop, str(loop.cursor + 1))

@@ -30,7 +30,7 @@ from onward.state.advance import cut, end_one, progress
 from onward.state.instance import Asked, Conversation, Instance, Role, Stage
 from onward.state.places import release
 from onward.state.rename import rename
-from onward.state.reset import forget_failures, rerun, reset, restart_sections
+from onward.state.reset import forget_failures, refresh, rerun, reset, restart_sections, take_items
 from onward.state.run_state import Pausing, RunState
 from onward.state.timers import watch_deadline, watch_timer
 
@@ -468,7 +468,7 @@ def _round_condition(state: RunState, event: ev.ConditionAsked) -> None:
 
 def _loop_items(state: RunState, event: ev.LoopItems) -> None:
     instance = _touched(state, event.path)
-    instance.items = [(item.key, item.value) for item in event.items]
+    take_items(state, instance, [(item.key, item.value) for item in event.items])
     _move_on(state, instance)
 
 
@@ -563,8 +563,8 @@ def _override(state: RunState, event: ev.Override) -> None:
             instance.reason = event.reason
             instance.ended_at, instance.ended_seq = state.facts.last_at, event.seq
             _move_on(state, instance)
-        case _:
-            instance.items = None
+        case "refresh":
+            refresh(state, instance)
 
 
 def _move_on(state: RunState, instance: Instance) -> None:

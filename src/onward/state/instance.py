@@ -90,6 +90,8 @@ class Asked(IntFlag):
     """the delay before this iteration is over"""
     CUT = 512
     """a time limit or `fail-fast` ended the body: no further child is reached"""
+    REFRESH = 1024
+    """the items of a loop are to be read once more (not an answer, but kept like one)"""
 
 
 class Conversation(Struct, array_like=True, frozen=True):

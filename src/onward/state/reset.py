@@ -6,8 +6,10 @@ Attempt numbers are never set back, so the folder of an attempt is never used tw
 from __future__ import annotations
 
 from onward.model.status import Status
+from onward.model.values import Value
 from onward.state.advance import stops
 from onward.state.instance import NO_OUTPUTS, Asked, Instance, Role, Stage
+from onward.state.places import release
 from onward.state.run_state import SECTIONS, RunState
 
 
@@ -102,6 +104,62 @@ def rerun(state: RunState, instance: Instance) -> None:
             other.items = None
             other.asked = Asked.NONE
     restart_sections(state, instance)
+    _reopen_around(state, instance)
+
+
+def refresh(state: RunState, loop: Instance) -> None:
+    """By hand, or by `refresh: true`: the items are read once more. Iterations that have ended stay as they are."""
+    if loop.ended:
+        reset(state, loop)
+        restart_sections(state, loop)
+        _reopen_around(state, loop)
+    loop.asked |= Asked.REFRESH
+
+
+def take_items(state: RunState, loop: Instance, items: list[tuple[str, Value | None]]) -> None:
+    """The items were read. At a refresh, what has passed stays, and what is gone from the source is dropped.
+
+    An iteration that is gone and at work just now stays too: it is not ended in the middle.
+    """
+    before, fresh = loop.items, {key for key, _ in items}
+    if loop.asked & Asked.REFRESH and before is not None:
+        kept = []
+        for key, value in before:
+            if key in fresh:
+                continue
+            child = state.get(f"{loop.path}[{key}]")
+            if child is not None and (child.status.passed or _works_below(state, child)):
+                kept.append((key, value))
+            else:
+                _drop(state, f"{loop.path}[{key}]")
+        items = kept + items
+        loop.cursor = 0
+    loop.asked &= ~Asked.REFRESH
+    loop.items = items
+
+
+def _works_below(state: RunState, instance: Instance) -> bool:
+    return any(
+        other.stage is Stage.RUNNING and other.is_leaf
+        for other in state.instances.values()
+        if other is instance or _is_below(other.path, instance.path)
+    )
+
+
+def _drop(state: RunState, path: str) -> None:
+    """Forget an iteration; its record stays in the journal."""
+    for other in [one for one in state.instances.values() if one.path == path or _is_below(one.path, path)]:
+        release(state, other)
+        other.stage = Stage.NEW  # whoever waits for a place with it is passed over
+        if other.ended and other.is_leaf:
+            state.done_leaves -= 1
+        if other.parent is not None and other.parent.open is not None:
+            other.parent.open.pop(other, None)
+        for register in (state.gates, state.frontier, state.instances):
+            register.pop(other.path, None)
+
+
+def _reopen_around(state: RunState, instance: Instance) -> None:
     ancestor = instance.parent
     while ancestor is not None:
         if ancestor.stage not in (Stage.NEW, Stage.RUNNING):

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from onward.model.conditions import Command
-from onward.model.events import LoopItem, LoopItems
+from onward.model.events import LoopItem, LoopItems, Note
 from onward.model.nodes import Glob, Loop
 from onward.model.values import Text
 from onward.state.instance import Instance, Role
@@ -46,7 +46,23 @@ async def read_items(around: Surroundings, loop: Instance, run: RunCommand) -> L
         )
     keys = _keys(around, loop, rules, values)
     _refuse_duplicates(keys, source)
-    return LoopItems(path=loop.path, items=_items(around, keys, values), source=source)
+    items, again = _items(around, keys, values), loop.items is not None
+    return LoopItems(path=loop.path, items=items, source=source, refreshed=again)
+
+
+def what_is_new(loop: Instance, read: LoopItems) -> list[Note]:
+    """A note for what a refresh has added, and for what is gone from the source; nothing at the first reading."""
+    if not read.refreshed or loop.items is None:
+        return []
+    before, now = [key for key, _ in loop.items], [item.key for item in read.items]
+    added, gone = [key for key in now if key not in set(before)], [key for key in before if key not in set(now)]
+    told = [
+        f"{len(keys)} {word}: {', '.join(keys[:_SHOWN_KEYS])}{' …' if len(keys) > _SHOWN_KEYS else ''}"
+        for keys, word in ((added, "new"), (gone, "gone (what has ended well stays)"))
+        if keys
+    ]
+    text = f"items read again from {read.source}: {'; '.join(told) or 'the same as before'}"
+    return [Note(text=text, path=loop.path)]
 
 
 def iteration_key(text: str) -> str:

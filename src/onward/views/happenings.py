@@ -34,6 +34,8 @@ def happening(state: RunState, event: ev.Event, run: str, at: str = "") -> list[
             return [_line(event.path, f"answered: {words.one_line(event.choice)}{by}{note}", Status.RUNNING)]
         case ev.Override():
             return [_line(event.path, _override_words(event), Status.SKIPPED)]
+        case ev.Note(path=str(path)):
+            return [_line(path, words.one_line(event.text), Status.RUNNING)]
         case ev.CancelRequest():
             return [Line(f"the run is to end: {words.one_line(event.reason) or 'cancelled'}", Status.CANCELLED)]
         case _:
@@ -98,7 +100,7 @@ def _named(state: RunState, path: str) -> str:
 
 
 def _override_words(event: ev.Override) -> str:
-    said = {"rerun": "is done again", "skip": "is left out", "done": "is taken as done"}
+    said = {"rerun": "is done again", "skip": "is left out", "done": "is taken as done", "refresh": "its items are read again"}
     reason = f": {words.one_line(event.reason)}" if event.reason else ""
     return said.get(event.action, event.action) + reason
 

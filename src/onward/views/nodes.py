@@ -12,6 +12,7 @@ from onward.model.events import Note, Owner
 from onward.model.nodes import Node
 from onward.model.status import Outcome, RunStatus, Status
 from onward.recovery.fate import Fate
+from onward.recovery.standing import is_edited, stale_paths
 from onward.state.instance import Instance, Stage
 from onward.state.run_state import RunState
 from onward.views import words
@@ -67,7 +68,7 @@ def node_views(state: RunState, around: Around, which: str = "all") -> list[Node
     """The nodes in the order of the file, iterations in the order of their items."""
     if which == "none":
         return []
-    stale = _stale_paths(state)
+    stale = stale_paths(state)
     listed = _Listing(state).nodes()
     views = (_node(state, around, path, node, instance, stale) for path, node, instance in listed)
     if which == "open":
@@ -160,29 +161,6 @@ def node_status(state: RunState, around: Around, instance: Instance) -> str:
         return Status.RUNNING.value if lives else RunStatus.INTERRUPTED.value
     waits = any(gate.startswith(instance.path) for gate in state.gates)
     return Status.WAITING.value if waits else RunStatus.INTERRUPTED.value
-
-
-def is_edited(instance: Instance) -> bool:
-    """Whether a node has ended under another definition than the run has now."""
-    node = instance.node
-    return bool(instance.ended and node is not None and instance.digest and instance.digest != node.digest)
-
-
-def _stale_paths(state: RunState) -> frozenset[str]:
-    """Ended nodes that used the result of a node that ended again after them; only a rerun can bring that about."""
-    if not any(instance.generation for instance in state.instances.values()):
-        return frozenset()
-    from onward.state.lookup import climb, target_of
-    from onward.tasks.references import used_by
-
-    found = set()
-    for instance in state.instances.values():
-        if instance.ended and instance.is_leaf:
-            for used in used_by(instance):
-                target = target_of(state, climb(instance, used.level), used.ref)
-                if target is not None and target.ended and target.ended_seq > instance.ended_seq:
-                    found.add(instance.path)
-    return frozenset(found)
 
 
 def iso(seconds: float | None) -> str | None:

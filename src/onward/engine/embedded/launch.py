@@ -27,6 +27,7 @@ from onward.mirrors.state_file import StateFile, path_of
 from onward.model import events as ev
 from onward.model.nodes import Plan
 from onward.model.status import RunStatus, Status
+from onward.recovery.choices import Choices, overrides_for
 from onward.recovery.seen import Seen
 from onward.state.fold import fold
 from onward.state.run_state import RunState
@@ -75,9 +76,27 @@ class ResumeOptions(Struct, frozen=True, kw_only=True):
     accept_damage: bool = False
     original: bool = False
     rerun: tuple[str, ...] = ()
+    rerun_from: tuple[str, ...] = ()
+    rerun_changed: bool = False
+    rerun_stale: bool = False
     skip: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    refresh: tuple[str, ...] = ()
     adapter: str | None = None
     limit: int | None = None
+
+    @property
+    def choices(self) -> Choices:
+        """What is set aside or in place."""
+        return Choices(
+            rerun=self.rerun,
+            rerun_from=self.rerun_from,
+            rerun_changed=self.rerun_changed,
+            rerun_stale=self.rerun_stale,
+            skip=self.skip,
+            done=self.done,
+            refresh=self.refresh,
+        )
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
@@ -324,7 +343,7 @@ def _lay_out_watched(opened: Opened, observer: Observer) -> None:
 
 def _nothing_to_do(options: ResumeOptions, opened: Opened, observer: Observer) -> RunResult | None:
     end = opened.state.facts.end
-    if options.rerun or end is None or end is Status.FAILED:
+    if options.choices or end is None or end is Status.FAILED:
         return None
     run_id = opened.folder.run_id
     if end is Status.CANCELLED:
@@ -349,18 +368,16 @@ def first_events(options: ResumeOptions, opened: Seen, observer: Observer) -> li
     """What this driver records before anything moves: repairs, that it goes on, what is set aside."""
     from onward.recovery.artifacts import check_artifacts
     from onward.recovery.findings import tell_surroundings
-    from onward.recovery.reruns import overrides_for
-    from onward.recovery.skips import skips_for
 
     state = opened.state
     tell_surroundings(opened, clock.now().timestamp(), observer.message)
     directory = Path(opened.plan.file).parent / opened.plan.directory
-    overrides: list[ev.Event] = list(overrides_for(state, options.rerun, this_process().user))
-    overrides += skips_for(state, options.skip, this_process().user)
-    again = frozenset(event.path for event in overrides if isinstance(event, ev.Override))
-    for event in overrides:
-        if isinstance(event, ev.Override) and event.action == "rerun" and event.path not in options.rerun:
+    chosen = overrides_for(state, options.choices, this_process().user)
+    again = frozenset(event.path for event in chosen)
+    for event in chosen:
+        if event.action == "rerun" and not event.reason.startswith("--"):
             observer.message("note", f"`{event.path}` is done again: {event.reason}")
+    overrides: list[ev.Event] = list(chosen)
     overrides += check_artifacts(
         state,
         directory,

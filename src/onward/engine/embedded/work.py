@@ -45,7 +45,7 @@ from onward.tasks.environment import marker_of
 from onward.tasks.failures import in_words
 from onward.tasks.gates import gate_of
 from onward.tasks.gather import gather
-from onward.tasks.items import read_items
+from onward.tasks.items import read_items, what_is_new
 from onward.tasks.keeper_link import (
     KILL_AFTER_S,
     Blocked,
@@ -450,7 +450,9 @@ class Work:
 
     async def _read_items(self, action: ReadItems) -> None:
         try:
-            self._happened(await read_items(self._around, self._state.instances[action.path], self._command))
+            loop = self._state.instances[action.path]
+            items = await read_items(self._around, loop, self._command)
+            self._happened(items, *what_is_new(loop, items))
         except Stopped:
             self._state_again(action.path)
         except TaskError as error:
