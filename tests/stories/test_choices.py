@@ -66,13 +66,35 @@ def test_edited_tasks_are_kept_without_the_flag(project: Project):
     assert project.ledger == ["four"]
 
 
-def test_what_used_an_older_result_is_done_again_when_asked_for(project: Project):
-    stopped(project)
-    resumed(project)
-    resumed(project, "--rerun", "one")
+VARIABLE = """
+    variables: {who: ann}
+    task:
+      - one: {run: 'echo "one $who" >> ledger.txt; echo "$who"', env: {who: "{{who}}"}}
+      - two: {run: 'echo "two $said" >> ledger.txt', env: {said: "{{one.text}}"}}
+      - three: {run: echo three >> ledger.txt}
+      - four: {run: test -e ok && echo four >> ledger.txt}
+"""
+
+
+def test_what_used_an_older_value_is_stale_and_done_again_when_asked_for(project: Project):
+    stopped(project, VARIABLE)
+    said = resumed(project, "--var", "who=bob")
+    assert "`who` has a new value" in said
+    assert project.ledger == ["four"]
+    nodes = json.loads(project.onward("status", "--json").out)["nodes"]
+    assert {node["path"]: node["stale"] for node in nodes} == {"one": True, "two": False, "three": False, "four": False}
     (project.root / "ledger.txt").write_text("")
     resumed(project, "--rerun-stale")
-    assert project.ledger == [], "a rerun takes along what used its result, so nothing is stale"
+    assert project.ledger == ["one bob", "two bob"]
+    (project.root / "ledger.txt").write_text("")
+    resumed(project, "--rerun-stale")
+    assert project.ledger == []
+
+
+def test_a_new_value_and_what_it_makes_stale_in_one_command(project: Project):
+    stopped(project, VARIABLE)
+    resumed(project, "--var", "who=bob", "--rerun-stale")
+    assert project.ledger == ["one bob", "two bob", "four"]
 
 
 @pytest.mark.parametrize("flag", ["--rerun", "--rerun-from", "--skip", "--done", "--refresh"])

@@ -30,12 +30,12 @@ class Choices(Struct, frozen=True, kw_only=True):
     skip: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
     refresh: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
+    """new values of variables, which make what used the old ones stale"""
 
     def __bool__(self) -> bool:
-        return self != NONE
-
-
-NONE = Choices()
+        lists = (self.rerun, self.rerun_from, self.skip, self.done, self.refresh)
+        return self.rerun_changed or self.rerun_stale or any(lists)
 
 
 def overrides_for(state: RunState, choices: Choices, by: str) -> list[Override]:
@@ -62,7 +62,7 @@ def _reruns(state: RunState, choices: Choices, by: str) -> Iterator[Override]:
             if is_edited(instance) and instance.role is not Role.SECTION and instance is not state.root:
                 wanted.setdefault(instance.path, "edited since it finished")
     if choices.rerun_stale:
-        for path in sorted(stale_paths(state)):
+        for path in sorted(stale_paths(state, choices.variables)):
             wanted.setdefault(path, "it used a result that was made again later")
     for path, reason in wanted.items():
         yield Override(path=path, action="rerun", by=by, reason=reason)

@@ -183,6 +183,9 @@ def _workflow_resume(state: RunState, event: ev.WorkflowResume) -> None:
     facts, now = state.facts, state.facts.last_at
     _begin_span(state)
     facts.resumed_count, facts.resumed_at, facts.owner = event.resumed_count, now, event.owner
+    for name, value in event.variables.items():
+        if facts.variables.get(name, value) != value:
+            facts.variables_changed[name] = event.seq
     facts.variables.update(event.variables)
     facts.definition_sha256 = event.definition_sha256 or facts.definition_sha256
     facts.end, facts.ended_at, facts.end_reason = None, None, ""

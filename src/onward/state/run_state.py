@@ -57,6 +57,8 @@ class RunFacts(Struct):
     """seconds of active time before the present span"""
     span_at: float | None = None
     """when the present span of active time began; None while no driver works"""
+    variables_changed: dict[str, int] = field(default_factory=dict)
+    """variable -> the event that gave it another value"""
 
 
 class RunState:

@@ -100,7 +100,12 @@ def _named(state: RunState, path: str) -> str:
 
 
 def _override_words(event: ev.Override) -> str:
-    said = {"rerun": "is done again", "skip": "is left out", "done": "is taken as done", "refresh": "its items are read again"}
+    said = {
+        "rerun": "is done again",
+        "skip": "is left out",
+        "done": "is taken as done",
+        "refresh": "its items are read again",
+    }
     reason = f": {words.one_line(event.reason)}" if event.reason else ""
     return said.get(event.action, event.action) + reason
 

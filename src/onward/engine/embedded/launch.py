@@ -96,6 +96,7 @@ class ResumeOptions(Struct, frozen=True, kw_only=True):
             skip=self.skip,
             done=self.done,
             refresh=self.refresh,
+            variables=self.variables,
         )
 
 
