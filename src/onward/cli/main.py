@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "graph": ("onward.cli.graph", "Draw a workflow file, or a run as it stands"),
     "init": ("onward.cli.init", "Write a starter workflow"),
     "doctor": ("onward.cli.doctor", "Whether this machine and its store are fit for runs"),
+    "probe": ("onward.cli.probe", "Whether the drivers here advance, and the store can be used: for Kubernetes"),
     "schema": ("onward.cli.schema", "The JSON Schema of workflow files, for editors"),
     "worker": ("onward.cli.worker", "Do the work of runs that Temporal drives"),
     "completion": ("onward.cli.completion", "The script that completes commands in a shell"),
@@ -95,7 +96,19 @@ def cli() -> None:
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run one command line (by default this process's); the only place that makes exit codes of errors."""
+    """Run one command line (by default this process's); its exit code."""
+    code = _main(args)
+    if args is None and "temporalio.bridge" in sys.modules:
+        _leave(code)
+    return code
+
+
+def _main(args: list[str] | None) -> int:
+    """The only place that makes exit codes of errors."""
+    if args is None and os.getpid() == 1:
+        from onward.tasks.first_process import be_first_process
+
+        be_first_process()
     words = sys.argv[1:] if args is None else args
     _never_fail_to_print()
     try:
@@ -107,6 +120,17 @@ def main(args: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _say("\nonward: interrupted", EXIT_INTERRUPTED)
     return code
+
+
+def _leave(code: int) -> None:
+    """At once: threads of Temporal's library that still end may crash an interpreter that takes itself apart."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            continue  # nobody reads it any more
+    os._exit(code)
 
 
 def _run(words: list[str]) -> int:
