@@ -65,7 +65,7 @@ import base64, json, os, sys, urllib.parse
 for name in ("TOKEN", "KEY"):
     value = os.environ.get(name, "-")
     print(name, value); print(json.dumps({name: value})); print(urllib.parse.quote(value, safe=""))
-    for before in "", "x", "xy":
+    for before in "", "x", "xy", "x" * 30, "x" * 41, "x" * 55, "x" * 56, "x" * 57:
         print(base64.encodebytes((before + value + "and more of it " * 5).encode()).decode())
         print(base64.urlsafe_b64encode((before + value).encode()).decode())
     print(repr(value), file=sys.stderr)

@@ -171,6 +171,18 @@ def test_base64_in_lines_of_any_width_is_masked_wherever_the_line_ends_come(widt
         assert len(longest) <= len(text) - len(b64encode(secret.encode())) + 8
 
 
+def test_a_line_end_within_a_short_secret_leaves_no_more_than_three_letters_of_it():
+    secret = 'ghp_s3cr3t/"x+1'
+    found = finder(secret)
+    for before in range(80):
+        raw = encodebytes(f"{'x' * before}{secret}{'and more of it ' * 5}".encode())
+        left = b"".join(masked(found, raw).split(b"\n"))
+        start = (0, 2, 3)[before % 3]
+        core = b64encode(b"." * (before % 3) + secret.encode())[start : (before % 3 + len(secret)) * 8 // 6]
+        assert MASK in left
+        assert not [core[at : at + 4] for at in range(len(core) - 3) if core[at : at + 4] in left]
+
+
 def test_a_short_value_has_no_forms_and_one_of_four_letters_has():
     assert masked(finder("abc", "}"), b"abc } YWJj") == b"abc } YWJj"
     assert masked(finder("abcd"), b"abcd") == MASK

@@ -14,7 +14,7 @@ from onward.model.nodes import Secret
 from onward.model.status import Status
 from onward.tasks import secret_sources
 from onward.tasks.failures import Failure
-from onward.tasks.keeper_link import ProgramRequest
+from onward.tasks.keeper_link import Blocked, ProgramRequest
 from onward.tasks.masked_output import mask_files
 from onward.tasks.masking import Finder
 from onward.tasks.secret_forms import forms_of
@@ -306,3 +306,34 @@ def test_what_a_call_prints_and_writes_is_masked_even_if_it_dies(kept: Kept):
     assert (content(folder / "out"), content(folder / "outputs/f")) == (b"***\n", b"***")
     for file in (kept.folder / "workers").rglob("*"):
         assert not file.is_file() or VALUE.encode() not in file.read_bytes()
+
+
+def test_on_a_full_disk_masked_output_waits_and_nothing_is_lost_nor_let_out(kept: Kept):
+    import resource
+
+    _, hard = resource.prlimit(kept.link.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(kept.link.pid, resource.RLIMIT_FSIZE, (100_000, hard))
+    script = "ulimit -f unlimited; head -c 400000 /dev/zero | tr '\\0' x; printf %s \"$S\"; echo end"
+    id = kept.sh(script, env=with_secret(), masks=MASKS)
+    assert kept.message(lambda message: isinstance(message, Blocked)).id == id
+    resource.prlimit(kept.link.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    exit = kept.exit(id)
+    assert kept.out(id) == b"x" * 400_000 + b"***end\n"
+    assert exit.out == 400_007
+
+
+def test_files_that_cannot_be_masked_for_want_of_room_are_masked_later(kept: Kept, tmp_path: Path):
+    import resource
+
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
+    (outputs / "f").write_bytes(b"x" * 200_000 + VALUE.encode())
+    _, hard = resource.prlimit(kept.link.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(kept.link.pid, resource.RLIMIT_FSIZE, (100_000, hard))
+    id = kept.sh("exit 0", env=with_secret(ONWARD_OUT=str(outputs)), masks=MASKS)
+    assert kept.message(lambda message: isinstance(message, Blocked)).id == id
+    assert not (kept.place(id) / "exit.json").exists(), "its end is told when its files can be read"
+    resource.prlimit(kept.link.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    kept.exit(id)
+    assert (outputs / "f").read_bytes() == b"x" * 200_000 + b"***"
+    assert [path.name for path in outputs.iterdir()] == ["f"]

@@ -19,7 +19,7 @@ OF_THE_KEEPER = ("out", "err", "exit.json", "process")
 """files of an attempt that are masked as they are written"""
 
 _PIECE_BYTES = 1 << 16
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
+_NOT_OURS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.EROFS)
 
 
 class MaskingSink(FileSink):
@@ -55,24 +55,41 @@ class MaskingSink(FileSink):
 def mask_files(folder: str, finder: Finder, spare: Collection[str] = OF_THE_KEEPER) -> None:
     """Masks what a task has written below the folder of its attempt; `spare` are names directly in it.
 
-    Raises `OSError` when there is no room. What nobody may change stays as it is, and is said.
+    Raises `OSError` when there is no room. What this user may not change stays as it is, and is said.
     """
     for path in _regular_files(folder, spare):
         try:
-            _mask_file(path, finder)
+            try:
+                _mask_file(path, finder)
+            except PermissionError:
+                _let_us_in(os.path.dirname(path), path)
+                _mask_file(path, finder)
         except FileNotFoundError:
             continue
         except OSError as error:
-            if error.errno in _NO_ROOM:
+            if error.errno not in _NOT_OURS:
                 raise
             print(f"{path} cannot be masked: {error.strerror}", file=sys.stderr)  # noqa: T201 - the keeper's log
+
+
+def _let_us_in(*paths: str) -> None:
+    """A task may have closed what it wrote."""
+    for path in paths:
+        os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) | stat.S_IRWXU)
 
 
 def _regular_files(folder: str, spare: Collection[str] = ()) -> Iterator[str]:
     try:
         entries = list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except (FileNotFoundError, NotADirectoryError):
         return
+    except PermissionError:
+        try:
+            _let_us_in(folder)
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            print(f"{folder} cannot be masked: {error.strerror}", file=sys.stderr)  # noqa: T201 - the keeper's log
+            return
     for entry in entries:
         if entry.name in spare:
             continue

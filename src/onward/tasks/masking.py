@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     Forms = tuple[tuple[bytes, ...], tuple[bytes, ...]]  # `secret_forms.Forms`, as it travels to keeper and worker
 
 MASK = b"***"
-SHORTEST = 4
-"""bytes of the shortest form; with fewer, every other word would be starred out"""
 
 _KEY = 3
+_SHORTEST_REST = 6
 _BEFORE_A_BREAK = 4  # what stands at the end of a line is held back from this length on, not for every odd letter
 _OF_BASE64 = rb"[A-Za-z0-9+/_-]"
 _BREAKS = (rb"\n", rb"\r\n", rb"\\n", rb"\\r\\n")  # the last two: in JSON
@@ -72,10 +71,11 @@ class Finder:
 
     def __init__(self, forms: Forms) -> None:
         whole, base64 = forms
-        self._forms = _Forms((*whole, *base64))
         # A line end after the first, second or third letter leaves one of these on the next line.
-        rests = (form[skipped:] for form in base64 for skipped in range(_BEFORE_A_BREAK))
-        self._broken = _Forms(tuple(rest for rest in rests if len(rest) >= SHORTEST))
+        rests = (form[skipped:] for form in base64 for skipped in range(1, _BEFORE_A_BREAK))
+        broken = (*base64, *(rest for rest in rests if len(rest) >= _SHORTEST_REST))
+        self._forms = _Forms((*whole, *broken))
+        self._broken = _Forms(broken)
         self._before_breaks = {form[at : at + _BEFORE_A_BREAK] for form in base64 for at in range(len(form))}
 
     def look(self, text: bytes) -> tuple[list[Span], int]:
