@@ -211,12 +211,21 @@ def _take_over(state: RunState, event: ev.TakeOver) -> None:
     state.facts.resumed_count += 1
 
 
+PERSON = "person"
+"""the cause of a pause that does not end by itself"""
+
+
 def _pause_request(state: RunState, event: ev.PauseRequest) -> None:
     facts = state.facts
     if facts.span_at is not None:
         facts.active_s += max(0.0, facts.last_at - facts.span_at)
         facts.span_at = None
-    state.pausing = Pausing(event.reason, event.by, event.cause, event.grace_s, facts.last_at)
+    before = state.pausing
+    if before is None:
+        state.pausing = Pausing(event.reason, event.by, event.cause, event.grace_s, facts.last_at)
+    elif before.cause != PERSON:
+        # Asked again during a pause: it goes on, and what a person wants counts more than what a program did.
+        before.reason, before.by, before.cause, before.until = event.reason, event.by, event.cause, None
 
 
 def _workflow_pause(state: RunState, event: ev.WorkflowPause) -> None:
