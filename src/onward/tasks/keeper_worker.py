@@ -72,6 +72,8 @@ class Worker(Task):
 
     def _turn_to(self, call: Call) -> None:
         """What comes now is this call's: the one before had all its output taken before it ended."""
+        for stream in self.streams:
+            stream.sink.finish()  # what a thread that an earlier call left has begun to print
         self._call_number = call.number
         for stream, name in zip(self.streams, ("out", "err"), strict=True):
             stream.sink.close()
