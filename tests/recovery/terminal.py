@@ -22,7 +22,8 @@ class Terminal:
     """`onward` with these words, in `folder`, on a terminal of 110 columns without colours."""
 
     def __init__(self, folder: Path, *words: str, environment: dict[str, str]) -> None:
-        self.text = ""
+        self.text = self.raw = ""
+        self._shown = 0
         self._ended: int | None = None
         self.pid, self._end = pty.fork()
         if self.pid == 0:  # the child becomes the command
@@ -33,10 +34,10 @@ class Terminal:
     def wait_for(self, words: str) -> None:
         """Read until these words are on the screen (after what was waited for before)."""
         end = time.monotonic() + WITHIN_S
-        begin = len(self.text)
-        while words not in self.text[begin:]:
+        while (at := self.text.find(words, self._shown)) < 0:
             assert time.monotonic() < end, f"waited in vain for {words!r}:\n{self.text}"
-            assert self._read(0.5) or words in self.text[begin:], f"ended without {words!r}:\n{self.text}"
+            assert self._read(0.5) or words in self.text, f"ended without {words!r}:\n{self.text}"
+        self._shown = at + len(words)
 
     def type(self, words: str) -> None:
         """Type a line."""
@@ -73,5 +74,6 @@ class Terminal:
             data = os.read(self._end, 1 << 16)
         except OSError:  # Linux says so when the last process has closed its end
             return False
+        self.raw += data.decode("utf-8", "replace")
         self.text += _ESCAPES.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
         return bool(data)

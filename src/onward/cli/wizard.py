@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from enum import StrEnum
 
@@ -18,14 +19,18 @@ from onward.cli.common import Common
 from onward.cli.drawing import draw
 from onward.engine.embedded.launch import ResumeOptions
 from onward.engine.embedded.looking import Ahead, look_ahead
+from onward.engine.embedded.requests import Decision
+from onward.engine.embedded.requests import decide as decide_gate
 from onward.errors import OnwardError
 from onward.model.status import RunStatus
 from onward.recovery.findings import directory_of
 from onward.recovery.made import made_so_far
 from onward.store.folder import RunFolder
+from onward.store.lock import this_process
 from onward.store.runs import Store
 from onward.views import words
 from onward.views.recovery_made import made_lines
+from onward.views.recovery_names import name_of
 from onward.views.recovery_words import Option, failed_tasks, option_lines, screen
 from onward.views.table import Line
 
@@ -58,7 +63,7 @@ def is_worth_asking(ahead: Ahead) -> bool:
     if ahead.ended is not None or ahead.seen.driver is not None:
         return False
     found = ahead.diagnosis.waits or any(one.severity == "warning" for one in ahead.diagnosis.findings)
-    return ahead.was in (RunStatus.RUNNING, RunStatus.FAILED) or bool(found)
+    return ahead.was in (RunStatus.RUNNING, RunStatus.WAITING, RunStatus.FAILED) or bool(found)
 
 
 def decide(options: ResumeOptions, common: Common, at: str) -> Answer:
@@ -82,6 +87,8 @@ def ask(ahead: Ahead, options: ResumeOptions, common: Common, at: str) -> Answer
             continue
         command = f"onward resume {options.run.run_id} {option.flags}{at}"
         _draw([Line(f"The same without a question: {command}", "command")], common)
+        if option.id == "continue":
+            _ask_open_questions(ahead, common, at)
         return _answer(option, options, ahead)
 
 
@@ -108,6 +115,43 @@ def _answer(option: Option, options: ResumeOptions, ahead: Ahead) -> Answer:
             changed = ahead.diagnosis.artifacts.different
             options = msgspec.structs.replace(options, rerun=(*options.rerun, *changed))
     return Answer(way=Way.GO_ON, options=options)
+
+
+# --- open questions ---------------------------------------------------------------------------------------------
+
+
+def _ask_open_questions(ahead: Ahead, common: Common, at: str) -> None:
+    """Show each question that is open, and take an answer; an empty line leaves it open.
+
+    One with fields to fill in is left to `onward approve`, which the resume shows.
+    """
+    for gate in list(ahead.seen.state.gates.values()):
+        if gate.fields:
+            continue
+        name = name_of(ahead.seen.state, gate.path)
+        shown = [Line(f"  {words.one_line(one.path)}") for one in gate.show]
+        lines = [Line(""), Line(f"{name}: {words.one_line(gate.question)}", "head"), *shown]
+        _draw(lines, common)
+        choice = _choice_of(list(gate.choices) or ["approve", "reject"])
+        if choice is None:
+            continue
+        decision = Decision(path=gate.path, choice=choice, by=this_process().user)
+        decide_gate(ahead.seen.folder, decision, lambda _, text: common.note(text))
+        flags = f"{ahead.seen.folder.run_id} {shlex.quote(gate.path)} --choice {shlex.quote(choice)}{at}"
+        _draw([Line(f"The same without a question: onward approve {flags}", "command")], common)
+
+
+def _choice_of(choices: list[str]) -> str | None:
+    listed = ", ".join(f"({number}) {words.one_line(one)}" for number, one in enumerate(choices, 1))
+    while True:
+        said = _line(f"\nYour answer – {listed}, or Enter to leave it open: ").strip()
+        if not said:
+            return None
+        if said in choices:
+            return said
+        if said.isdecimal() and 1 <= int(said) <= len(choices):
+            return choices[int(said) - 1]
+        click.echo("Please answer with a number, or one of the words.", err=True)
 
 
 # --- asking -----------------------------------------------------------------------------------------------------

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from onward.errors import OnwardError
-from onward.state.instance import Instance
+from onward.recovery.hand_offs import hands_on, place_of, read_hand_off
 from onward.state.run_state import RunState
-from onward.store import names
 from onward.store.folder import RunFolder
 
 
@@ -31,19 +29,10 @@ def made_so_far(folder: RunFolder, state: RunState, directory: Path) -> list[Mad
     found = []
     for instance in ended:
         found += [_made(os.fspath(directory / one.path), instance.path, "file") for one in instance.artifacts]
-        if instance.node is not None and instance.node.hand_off is not None and "hand-off" in instance.outputs:
-            place = folder.hand_offs / f"{names.folder_of(instance.path).replace('/', '.')}.json"
-            found.append(_made(os.fspath(place), instance.path, "summary", _summary(folder, instance)))
+        if hands_on(instance):
+            place, summary = place_of(folder, instance.path), read_hand_off(folder, instance.path).get("summary", "")
+            found.append(_made(os.fspath(place), instance.path, "summary", str(summary)))
     return list({one.path: one for one in found}.values())
-
-
-def _summary(folder: RunFolder, instance: Instance) -> str:
-    """What the phase said of itself; empty where that cannot be read any more."""
-    try:
-        document = folder.values.load(instance.outputs["hand-off"])
-    except OnwardError:
-        return ""
-    return str(document.get("summary", "")) if isinstance(document, dict) else ""
 
 
 def _made(path: str, by: str, form: str, summary: str = "") -> Made:

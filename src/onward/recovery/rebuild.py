@@ -22,11 +22,11 @@ from onward.model.nodes import Kind, Node, Plan
 from onward.model.status import Outcome, Status
 from onward.model.values import Value
 from onward.recovery.evidence import Proven, Traces, leaves_of, prove
+from onward.recovery.hand_offs import read_hand_off
 from onward.recovery.retelling import retell, unstamped
 from onward.state.cache import decode_state
 from onward.state.fold import fold
 from onward.state.run_state import RunState
-from onward.store import names
 from onward.store.cache import read_cache
 from onward.store.folder import RunFolder
 from onward.tasks.attempt_folder import Exit, read_exit
@@ -165,11 +165,8 @@ _PROVEN = "what follows it had begun"
 
 
 def _hand_off(folder: RunFolder, node: Node) -> dict[str, Value]:
-    path = folder.hand_offs / f"{names.folder_of(node.path).replace('/', '.')}.json"
-    try:
-        return {"hand-off": folder.values.to_value("json", msgspec.json.decode(path.read_bytes()))}
-    except (OSError, msgspec.DecodeError, OnwardError):
-        return {}
+    document = read_hand_off(folder, node.path)
+    return {"hand-off": folder.values.to_value("json", document)} if document else {}
 
 
 def _told(told: Sequence[ev.AnyEvent], plan: Plan) -> Iterator[ev.Event]:

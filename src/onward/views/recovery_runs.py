@@ -11,7 +11,11 @@ from onward.views.recovery_names import feature_of
 from onward.views.source import Source
 from onward.views.status import run_status
 
-_SAID = {RunStatus.INTERRUPTED: "interrupted", RunStatus.FAILED: "failed"}
+_SAID = {
+    RunStatus.INTERRUPTED: "interrupted",
+    RunStatus.FAILED: "failed",
+    RunStatus.WAITING: "waits for your answer",
+}
 
 
 class Waiting(Struct, frozen=True, kw_only=True):

@@ -176,7 +176,9 @@ def _because(task: NodeVerdict) -> str:
 
 
 def _doubts(state: RunState, diagnosis: Diagnosis) -> Iterator[Line]:
-    found = [text for finding in diagnosis.findings if (text := _plain(state, finding)) is not None]
+    rebuilt = any(finding.kind == "rebuilt" for finding in diagnosis.findings)
+    told = [one for one in diagnosis.findings if not (rebuilt and one.kind in _OF_THE_RECORD)]
+    found = list(dict.fromkeys(text for one in told if (text := _plain(state, one)) is not None))
     total, intact = diagnosis.artifacts.total, diagnosis.artifacts.intact
     if total:
         found.insert(0, f"Files that finished tasks made: {intact} of {total} are as they were left.")
@@ -197,7 +199,7 @@ def _plain(state: RunState, finding: Finding) -> str | None:
         return sentence
     name = name_of(state, finding.path) if finding.path and finding.kind in _OF_A_TASK else ""
     match finding.kind:
-        case "configuration" | "age" | "clock" | "uncommitted" | "revision" | "driven" | "definition" | "rebuilt":
+        case "configuration" | "age" | "clock" | "uncommitted" | "revision" | "driven" | "definition":
             return _sentence(finding.text)
         case "edited" | "added" | "moved" | "renamed":
             return f"“{name}” is {finding.text}." if finding.kind == "added" else f"“{name}” was {finding.text}."
@@ -215,7 +217,10 @@ _LOST = (
     "Part of what was written down about this work cannot be read any more. "
     "Continuing goes on without it; what it told of may be done again."
 )
+_OF_THE_RECORD = ("damage", "gap", "unreadable-head")
 _SENTENCES = {
+    "rebuilt": "The beginning of what was written down about this work is lost. It was put together again from what "
+    "is left. Check the list above before you go on.",
     "damage": _LOST,
     "gap": _LOST,
     "unreadable-head": _LOST,
