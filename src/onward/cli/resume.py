@@ -14,7 +14,7 @@ from onward.cli.run import finish
 from onward.cli.target import at, store_of
 from onward.cli.temporal_options import temporal_options
 from onward.cli.temporal_resume import goes_to_temporal, resume_in_temporal
-from onward.cli.variables import given_variables
+from onward.cli.variables import given_amounts, given_variables
 from onward.engine.embedded.launch import ResumeOptions, resume_run
 from onward.errors import UsageError
 from onward.store.folder import RunFolder
@@ -29,6 +29,7 @@ from onward.store.runs import Store
 @click.option("--fresh", is_flag=True, help="Archive the run, and start a new one with the same variables.")
 @click.option("--view", is_flag=True, help="Show what the run has made so far; nothing is changed.")
 @click.option("--var", "given", multiple=True, metavar="K=V", help="A new value for tasks that still run.")
+@click.option("--budget", multiple=True, metavar="K=V", help="Raise a budget: usd=10, or PATH:tokens=500000.")
 @choice_options
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the record.")
 @click.option("--original", is_flag=True, help="With the workflow as it was at the start, not as it is today.")
@@ -49,6 +50,7 @@ def command(
     fresh: bool,
     view: bool,
     given: tuple[str, ...],
+    budget: tuple[str, ...],
     choices: Mapping[str, Any],
     reason: str,
     original: bool,
@@ -70,7 +72,7 @@ def command(
         from onward.cli.resume_all import refuse_with_all, resume_all
 
         given_flags = {"original": original, "accept_damage": accept_damage, "take_over": take_over}
-        chosen = {name: bool(value) for name, value in choices.items()}
+        chosen = {name: bool(value) for name, value in choices.items()} | {"budget": bool(budget)}
         refuse_with_all(run, given, **chosen, **given_flags, plan=plan, fresh=fresh, view=view)
         return resume_all(common, adapter=adapter, limit=limit, detach=detach, reason=reason)
     store = store_of(common)
@@ -84,6 +86,7 @@ def command(
         take_over=take_over,
         accept_damage=accept_damage,
         original=original,
+        budget=given_amounts(budget),
         **choices,
         adapter=adapter,
         limit=limit,

@@ -32,3 +32,18 @@ def given_variables(given: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--var {word}: there is no `=` in it", help=f"write --var {word}=VALUE")
         found[name] = value
     return found
+
+
+def given_amounts(given: tuple[str, ...]) -> dict[str, float]:
+    """The amounts of `--budget`; the last one of a name counts."""
+    found: dict[str, float] = {}
+    for word in given:
+        name, equals, text = word.rpartition("=")
+        try:
+            amount = float(text)
+        except ValueError:
+            amount = -1.0
+        if not equals or not 0 <= amount < 1e15:
+            raise UsageError(f"--budget {word}: no amount", help="write --budget usd=10 or --budget PATH:tokens=500000")
+        found[name] = amount
+    return found

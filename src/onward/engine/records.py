@@ -12,6 +12,7 @@ from onward.model.actions import (
     CompletePause,
     EndRun,
     FinishNode,
+    RequestPause,
     StartNode,
     WaitForLoop,
     WaitForRetry,
@@ -84,6 +85,10 @@ def _end_run(state: RunState, action: EndRun, now: dt.datetime) -> Sequence[ev.E
     return (ev.WorkflowEnd(status=action.status, reason=action.reason, duration_s=round(duration, 3)),)
 
 
+def _request_pause(state: RunState, action: RequestPause, _: dt.datetime) -> Sequence[ev.Event]:
+    return (ev.PauseRequest(reason=action.reason, by="onward", cause=action.cause, grace_s=state.plan.grace_s),)
+
+
 def _complete_pause(_: RunState, action: CompletePause, __: dt.datetime) -> Sequence[ev.Event]:
     return (ev.WorkflowPause(active=action.active),)
 
@@ -95,4 +100,5 @@ _RECORDS: dict[type, Callable[[RunState, Any, dt.datetime], Sequence[ev.Event]]]
     WaitForLoop: _wait_for_loop,
     EndRun: _end_run,
     CompletePause: _complete_pause,
+    RequestPause: _request_pause,
 }

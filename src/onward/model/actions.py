@@ -99,6 +99,13 @@ class EndRun(Struct, frozen=True):
     reason: str = ""
 
 
+class RequestPause(Struct, frozen=True):
+    """Something is used up: the run pauses itself."""
+
+    reason: str
+    cause: str
+
+
 class CompletePause(Struct, frozen=True):
     """Everything is quiet after a pause request: snapshot, then `WorkflowPause`."""
 
@@ -119,4 +126,5 @@ Action = (
     | FinishNode
     | EndRun
     | CompletePause
+    | RequestPause
 )

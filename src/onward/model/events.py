@@ -86,6 +86,8 @@ class WorkflowResume(Event, frozen=True, kw_only=True, omit_defaults=True):
     definition_sha256: str = ""
     changes: tuple[Change, ...] = ()
     variables: dict[str, str] = {}
+    budget: dict[str, dict[str, float]] = {}
+    """path -> what of its budget is raised (`usd`, `tokens`), and to how much"""
     artifacts: dict[str, int] = {}
     owner: Owner | None = None
 

@@ -200,8 +200,7 @@ WORKFLOW = Record(
         Field(
             key="budget",
             form=BUDGET,
-            feature="budget",
-            says="When this is used up, the run pauses.",
+                says="When this is used up, the run pauses.",
             example="{usd: 5}",
         ),
     ),

@@ -386,7 +386,6 @@ MODIFIERS: tuple[Field, ...] = (
         key="budget",
         form=BUDGET,
         only=(*CONTAINERS, "prompt"),
-        feature="budget",
         says="When this is used up, the run pauses.",
         example="{usd: 5}",
     ),

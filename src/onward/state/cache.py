@@ -16,7 +16,7 @@ from onward.model.nodes import Plan
 from onward.state.instance import NO_OUTPUTS, Asked, Instance
 from onward.state.run_state import Pausing, RunFacts, RunState
 
-FORMAT = 2
+FORMAT = 3
 _OF_THE_PLAN = "="
 
 
@@ -85,6 +85,7 @@ def decode_state(plan: Plan, data: bytes) -> RunState | None:
     for instance in cached.instances:
         _attach(state, instance)
     state.running = len(state.running_leaves())
+    state.charged = {one.path: one for one in cached.instances if one.spent is not None}
     return state
 
 

@@ -12,6 +12,7 @@ from onward.model.actions import (
     FinishNode,
     OpenGate,
     ReadItems,
+    RequestPause,
     StartNode,
     StopAttempt,
     Validate,
@@ -20,6 +21,7 @@ from onward.model.actions import (
 )
 from onward.model.nodes import Kind, Node
 from onward.model.status import OnResume, Outcome, Status, Where
+from onward.state.budgets import reason_to_pause
 from onward.state.instance import Asked, Instance, Role, Stage
 from onward.state.run_state import RunState
 
@@ -38,6 +40,8 @@ def decide(state: RunState, now: float) -> tuple[list[Action], float | None]:
     ends = [action for action in ready if isinstance(action, _BOOKKEEPING)]
     if ends or state.pausing is not None:
         actions += ends
+    elif ready and (reason := reason_to_pause(state)) is not None:
+        actions.append(RequestPause(reason, "budget"))
     else:
         actions += ready
     pausing = state.pausing

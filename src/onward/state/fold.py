@@ -18,6 +18,7 @@ from onward.model.actions import (
     CompletePause,
     EndRun,
     FinishNode,
+    RequestPause,
     StartNode,
     StopAttempt,
     WaitForLoop,
@@ -27,6 +28,7 @@ from onward.model.nodes import Plan
 from onward.model.status import Outcome, Status, Where
 from onward.model.values import Value
 from onward.state.advance import cut, end_one, progress
+from onward.state.budgets import charge
 from onward.state.instance import Asked, Conversation, Instance, Role, Stage
 from onward.state.places import release
 from onward.state.rename import rename
@@ -79,9 +81,11 @@ def issue(state: RunState, action: Action) -> None:
         case StopAttempt(path=path):
             state.stops.pop(path, None)
             return
-        case EndRun() | StartNode() | BeginAttempt() | WaitForRetry() | WaitForLoop() | CompletePause():
-            return
         case FinishNode(gather=False):
+            return
+        case EndRun() | StartNode() | BeginAttempt() | WaitForRetry() | WaitForLoop():
+            return
+        case CompletePause() | RequestPause():
             return
         case _:
             path = getattr(action, "path", "")
@@ -187,6 +191,8 @@ def _workflow_resume(state: RunState, event: ev.WorkflowResume) -> None:
         if facts.variables.get(name, value) != value:
             facts.variables_changed[name] = event.seq
     facts.variables.update(event.variables)
+    for path, raised in event.budget.items():
+        facts.budgets[path] = facts.budgets.get(path, {}) | raised
     facts.definition_sha256 = event.definition_sha256 or facts.definition_sha256
     facts.end, facts.ended_at, facts.end_reason = None, None, ""
     for change in event.changes:
@@ -339,6 +345,8 @@ def _attempt_end(state: RunState, event: ev.AttemptEnd) -> None:
         state.running -= 1
     instance.outcome, instance.exit, instance.signal = event.outcome, event.exit, event.signal
     _end_conversation(instance, event)
+    if event.usage:
+        charge(state, instance, event.usage)
     instance.reason = event.error or ""
     if event.outputs:
         instance.outputs = event.outputs

@@ -136,6 +136,7 @@ class Instance(Struct, array_like=True, eq=False, kw_only=False):
     outputs: dict[str, Value] = {}
     artifacts: tuple[Artifact, ...] = ()
     items: list[tuple[str, Value | None]] | None = None
+    spent: dict[str, float] | None = None
     variables: dict[str, str] | None = None
     noted: Stage = Stage.NEW
     node: Node | None = None

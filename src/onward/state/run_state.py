@@ -59,6 +59,8 @@ class RunFacts(Struct):
     """when the present span of active time began; None while no driver works"""
     variables_changed: dict[str, int] = field(default_factory=dict)
     """variable -> the event that gave it another value"""
+    budgets: dict[str, dict[str, float]] = field(default_factory=dict)
+    """path -> what of its budget was raised, and to how much"""
 
 
 class RunState:
@@ -80,6 +82,7 @@ class RunState:
         self.deadlines: list[tuple[float, int, str]] = []
         self.stops: dict[str, str] = {}
         self.gates: dict[str, GateOpen] = {}
+        self.charged: dict[str, Instance] = {}
         self.pausing: Pausing | None = None
         self.cancelling: str | None = None
         self.running = 0

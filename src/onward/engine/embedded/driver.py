@@ -19,7 +19,7 @@ from onward.engine.observer import Observer
 from onward.journal.writer import Journal
 from onward.mirrors.snapshot_run import PAUSE
 from onward.model import events as ev
-from onward.model.actions import Action, BeginAttempt, CompletePause, EndRun, StopAttempt
+from onward.model.actions import Action, BeginAttempt, CompletePause, EndRun, RequestPause, StopAttempt
 from onward.model.status import Status
 from onward.state.decide import decide
 from onward.state.fold import fold, issue, settle, wake
@@ -132,14 +132,15 @@ class Driver:
     # --- pause and cancel -----------------------------------------------------------------------------------
 
     def ask_to_pause(self, reason: str, by: str, cause: str, grace_s: float) -> None:
-        """Start no new attempt; what runs has `grace_s` seconds to end by itself. Asked again: the grace is over."""
+        """Start no new attempt; what runs has `grace_s` seconds to end by itself. Asked again it can only be less."""
         if self.state.facts.end is not None:
             return
-        if self.state.pausing is not None:
-            self.end_grace()
-            return
         self.happened(ev.PauseRequest(reason=reason, by=by, cause=cause, grace_s=grace_s))
-        self._grace = asyncio.get_running_loop().call_later(grace_s, self.end_grace)
+        loop = asyncio.get_running_loop()
+        if self._grace is None or loop.time() + grace_s < self._grace.when():
+            if self._grace is not None:
+                self._grace.cancel()
+            self._grace = loop.call_later(grace_s, self.end_grace)
 
     def end_grace(self) -> None:
         """End every running attempt now; it is interrupted, not failed."""
@@ -205,8 +206,9 @@ class Driver:
     def _take_what_happened(self) -> None:
         happened, self._happened = self._happened, []
         for event in happened:
+            is_first = self.state.pausing is None
             self.record(event)
-            if isinstance(event, ev.PauseRequest):
+            if isinstance(event, ev.PauseRequest) and is_first:
                 self._snapshot(SnapshotAsked(cause="pause-request"))
         asked, self._snapshots_asked = self._snapshots_asked, []
         for each in asked:
@@ -234,6 +236,9 @@ class Driver:
             taken = self._snapshot(SnapshotAsked(cause=PAUSE))
             self.record(ev.WorkflowPause(active=action.active, snapshot=taken.file if taken is not None else None))
             return
+        if isinstance(action, RequestPause):
+            self._snapshot(SnapshotAsked(cause="pause-request"))
+            self._grace = asyncio.get_running_loop().call_later(self.state.plan.grace_s, self.end_grace)
         if isinstance(action, EndRun) and action.status is Status.FAILED:
             self._snapshot(SnapshotAsked(cause="failure"))
         events = records_of(self.state, action)

@@ -28,6 +28,7 @@ from onward.model import events as ev
 from onward.model.nodes import Plan
 from onward.model.status import RunStatus, Status
 from onward.recovery.choices import Choices, overrides_for
+from onward.recovery.raising import raised
 from onward.recovery.seen import Seen
 from onward.state.fold import fold
 from onward.state.run_state import RunState
@@ -75,6 +76,8 @@ class ResumeOptions(Struct, frozen=True, kw_only=True):
     take_over: bool = False
     accept_damage: bool = False
     original: bool = False
+    budget: dict[str, float] = field(default_factory=dict)
+    """`[PATH:]usd` or `[PATH:]tokens` -> how much may be used from now on in all"""
     rerun: tuple[str, ...] = ()
     rerun_from: tuple[str, ...] = ()
     rerun_changed: bool = False
@@ -400,6 +403,7 @@ def first_events(options: ResumeOptions, opened: Seen, observer: Observer) -> li
             definition_sha256=opened.plan.digest,
             changes=tuple(opened.changes),
             variables=options.variables,
+            budget=raised(state, options.budget),
             owner=this_process(),
         )
     )
