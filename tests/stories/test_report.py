@@ -127,6 +127,40 @@ def test_a_damaged_run_has_a_page_that_says_so(project: Project) -> None:
     assert "onward resume d1 --accept-damage" in page.text
 
 
+def test_artifacts_that_are_no_longer_what_was_recorded_are_named(project: Project) -> None:
+    project.workflow("""
+        task:
+          - make: {run: "echo a > a.txt; echo b > b.txt; echo c > c.txt", artifacts: [a.txt, b.txt, c.txt]}
+    """)
+    project.onward("run", "w.yaml", "--id", "a1").check()
+    (project.root / "a.txt").unlink()
+    project.write("b.txt", "x\n")
+    project.onward("report", "a1").check()
+    text = page_of(project.root / "a1.html").text
+    assert "2 of 3 artifacts changed or missing" in text
+    assert "a.txt: missing (made by make)" in text
+    assert "b.txt: changed since (made by make)" in text
+    assert "c.txt:" not in text
+
+
+def test_what_agents_used_is_added_up(project: Project) -> None:
+    project.write("agent.json", '{"said": "hello", "used": {"input_tokens": 1200, "cost_usd": 0.25}}')
+    project.workflow("""
+        adapters:
+          mine: {command: [cat, agent.json], prompt: stdin, reply: json:said, usage: json:used}
+        defaults: {prompt: {adapter: mine}}
+        task:
+          - one: {prompt: "Say hello."}
+          - two: {prompt: "Say it again."}
+    """)
+    project.onward("run", "w.yaml", "--id", "u1").check()
+    project.onward("report", "u1").check()
+    text = page_of(project.root / "u1.html").text
+    assert "input tokens 2,400" in text
+    assert "cost usd 0.5" in text
+    assert "agent mine" in text
+
+
 def test_output_that_is_gone_or_unreadable_is_told_in_its_place(project: Project) -> None:
     project.workflow(TWO)
     project.onward("run", "w.yaml", "--id", "g1").check()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from onward import clock
 from onward.model.status import RunStatus, Status
 from onward.views import words
+from onward.views.report.artifacts import Now
 from onward.views.report.gather import Entry, Gathered
 from onward.views.report.header import command
 from onward.views.report.html import NOTHING, Html, el, join, line, text
@@ -19,6 +20,7 @@ MOST_REASONS = 8
 MOST_LINKS = 12
 MOST_GATES = 20
 MOST_FINDINGS = 50
+MOST_ARTIFACTS = 12
 LONGEST_QUESTION = 6_000
 
 _TROUBLED = (Status.FAILED, RunStatus.INTERRUPTED)
@@ -27,6 +29,7 @@ _TROUBLED = (Status.FAILED, RunStatus.INTERRUPTED)
 def attention(gathered: Gathered) -> Html:
     """The section; empty where there is nothing."""
     parts = [*_gates(gathered), *_troubled(gathered.entries), *_findings(gathered.status.findings)]
+    parts += _artifacts(gathered)
     if not parts:
         return NOTHING
     title = "Passed over" if gathered.status.status == RunStatus.SUCCEEDED else "Needs attention"
@@ -123,3 +126,23 @@ def _finding(finding: FindingView) -> Html:
     choices = [el("p", line(choice.text), ": ", command(choice.command)) for choice in finding.choices]
     severity = "calm" if finding.severity == "note" else "s-interrupted"
     return el("li", el("b", word), " ", where, line(finding.text, 1_000), *choices, class_=severity)
+
+
+# ---------------------------------------------------------------- files that are not what was recorded
+
+
+def _artifacts(gathered: Gathered) -> Iterator[Html]:
+    found = gathered.artifacts.troubled
+    if not found:
+        return
+    numbers = {entry.path: entry.number for entry in gathered.entries}
+    told = [_artifact(numbers[node], node, name, now) for node, name, now in found[:MOST_ARTIFACTS] if node in numbers]
+    yield el("h3", f"{len(found):,} of {words.amount(gathered.artifacts.total, 'artifact')} changed or missing")
+    yield el("ul", *told, class_="findings", role="list")
+    if len(found) > MOST_ARTIFACTS:
+        yield el("p", f"{len(found) - MOST_ARTIFACTS:,} more: `onward verify` lists them.", class_="note")
+
+
+def _artifact(number: int, node: str, name: str, now: Now) -> Html:
+    made = [" (made by ", el("a", line(node, 200), href=f"#n{number}"), ")"]
+    return el("li", el("code", line(name, 300)), ": ", el("b", now.value), *made, class_="s-interrupted")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from onward import clock
 from onward.views import words
 from onward.views.record import Happened, Made, NodeRecord, Result, Try
+from onward.views.report.artifacts import Kept, Now
 from onward.views.report.gather import Entry
 from onward.views.report.html import NOTHING, Html, el, join, line, text
 from onward.views.report.marks import badge
@@ -31,12 +32,13 @@ _ROUTINE = re.compile(r"begun|ended, done|attempt \d+ (?:started|ended: .*)", re
 _RESUMED = "the run was resumed"
 
 
-def details(entry: Entry, texts: Texts) -> Html:
+def details(entry: Entry, texts: Texts, kept: Kept) -> Html:
     """Folded; empty of a node that was never reached."""
     record = entry.record
     if record is None:
         return NOTHING
-    parts = [*_why(record), *_attempts(entry, record, texts), *_results(entry, texts), *_artifacts(record.artifacts)]
+    parts = [*_why(record), *_attempts(entry, record, texts), *_results(entry, texts)]
+    parts += _artifacts(record, kept)
     parts += [*_numbers(record), *_history(record.history)]
     inside = el("div", *parts, id=f"n{entry.number}", class_="d")
     return el("details", el("summary", "Details of ", line(entry.path, 80)), inside)
@@ -88,9 +90,14 @@ def _attempt_facts(one: Try) -> Iterator[Html]:
     if one.session:
         yield _fact("session", one.session)
     for name, number in list(one.usage.items())[:20]:
-        yield _fact(name.replace("_", " "), f"{number:,g}" if number % 1 else f"{number:,.0f}")
+        yield _fact(name.replace("_", " "), figure(number))
     if one.error and one.error != f"exit code {one.exit}":
         yield _fact("error", one.error)
+
+
+def figure(number: float) -> str:
+    """A count, or an amount of money."""
+    return f"{number:,.0f}" if float(number).is_integer() else f"{number:,.4g}"
 
 
 def _fact(name: str, value: str) -> Html:
@@ -132,21 +139,29 @@ def _is_short(value: Result) -> bool:
     return value.file is None and shown is not None and "\n" not in str(shown) and len(str(shown)) <= SHORT
 
 
-def _artifacts(made: list[Made]) -> Iterator[Html]:
+def _artifacts(record: NodeRecord, kept: Kept) -> Iterator[Html]:
+    made = record.artifacts
     if not made:
         return
-    rows = [
-        el("tr", el("td", el("code", line(one.path, LONGEST))), el("td", words.size(one.bytes), class_="num"),
-           el("td", el("code", one.sha256[:16], title=one.sha256)))
-        for one in made[:MOST_ARTIFACTS]
-    ]  # fmt: skip
-    head = el("tr", *(el("th", title, scope="col") for title in ("Artifact", "Size", "SHA-256")))
+    rows = [_artifact(one, kept.of(record.path, one.path)) for one in made[:MOST_ARTIFACTS]]
+    head = el("tr", *(el("th", title, scope="col") for title in ("Artifact", "Size", "SHA-256", "Now")))
     more = el("p", f"{len(made) - MOST_ARTIFACTS:,} more.", class_="note") if len(made) > MOST_ARTIFACTS else None
     yield el("div", el("table", el("thead", head), el("tbody", *rows), class_="small"), more, class_="wide")
 
 
+def _artifact(one: Made, now: Now | None) -> Html:
+    standing = el("span", now.value, class_="troubled" if now.troubled else None) if now is not None else None
+    return el(
+        "tr",
+        el("td", el("code", line(one.path, LONGEST))),
+        el("td", words.size(one.bytes), class_="num"),
+        el("td", el("code", one.sha256[:16], title=one.sha256)),
+        el("td", standing),
+    )
+
+
 def _numbers(record: NodeRecord) -> Iterator[Html]:
-    facts = [_fact(name, f"{number:,g}") for name, number in list(record.metrics.items())[:40] if name != "duration"]
+    facts = [_fact(name, figure(number)) for name, number in list(record.metrics.items())[:40] if name != "duration"]
     if facts:
         yield el("p", el("b", "Metrics"), " ", join(facts, " "), class_="facts")
 

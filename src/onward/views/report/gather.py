@@ -18,6 +18,7 @@ from onward.views.graph import Graph, graph_of_run
 from onward.views.nodes import NodeView
 from onward.views.record import NodeRecord, Result, node_record, result_view
 from onward.views.report.absence import Absence, Why, absences
+from onward.views.report.artifacts import Kept, kept_artifacts
 from onward.views.report.decisions import Decision, decisions
 from onward.views.source import Source
 from onward.views.status import StatusView, status_view
@@ -48,6 +49,7 @@ class Gathered(Struct, frozen=True, kw_only=True):
     outputs: dict[str, Result]
     decisions: list[Decision]
     absences: list[Absence]
+    artifacts: Kept
     graph: Graph
     now: float
     last: float
@@ -57,6 +59,16 @@ class Gathered(Struct, frozen=True, kw_only=True):
     def counts(self) -> Counter[str]:
         """How many tasks have which status."""
         return Counter(entry.view.status for entry in self.entries if entry.leaf)
+
+    @property
+    def usage(self) -> dict[str, float]:
+        """What agents used, all attempts together."""
+        total: dict[str, float] = {}
+        for entry in self.entries:
+            for attempt in entry.record.attempts if entry.record is not None else ():
+                for name, number in attempt.usage.items():
+                    total[name] = total.get(name, 0) + number
+        return total
 
 
 def gather(source: Source, at: str = "") -> Gathered:
@@ -72,6 +84,7 @@ def gather(source: Source, at: str = "") -> Gathered:
         outputs={name: result_view(source, value) for name, value in (source.state.root.outputs or {}).items()},
         decisions=decisions(events),
         absences=[*absences(events), *_since_the_end(source, status)],
+        artifacts=kept_artifacts(source),
         graph=graph,
         now=around.now,
         last=source.state.facts.last_at or around.now,

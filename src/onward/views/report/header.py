@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from onward import clock
 from onward.model.status import RunStatus, Status
 from onward.views import words
+from onward.views.report.details import figure
 from onward.views.report.gather import Gathered, seconds
 from onward.views.report.html import NOTHING, Html, el, join, line, text, ticked
 from onward.views.report.marks import badge, mark, style
 from onward.views.status import StatusView
 
+MOST_USAGE = 8
 _ORDER = (
     Status.SUCCEEDED, Status.SKIPPED, Status.FAILED, RunStatus.INTERRUPTED, Status.CANCELLED, Status.WAITING,
     Status.RUNNING, Status.PENDING,
@@ -92,6 +94,10 @@ def _facts(gathered: Gathered) -> Iterator[Html]:
         yield from _lasted(gathered, started, ended)
     if status.resumed_count:
         yield _fact("Resumed", text(words.amount(status.resumed_count, "time")))
+    usage = gathered.usage
+    if usage:
+        told = [f"{name.replace('_', ' ')} {figure(number)}" for name, number in list(usage.items())[:MOST_USAGE]]
+        yield _fact("Agents used", line(", ".join(told)))
     if status.driver is not None or status.ended_at is None:
         yield _fact("Driver", line(_driver(status)))
     yield _fact("Folder", el("code", line(status.directory)))

@@ -9,12 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from importlib.resources import files
 
 from onward.views import words
 from onward.views.record import Result
 from onward.views.report.attention import attention
 from onward.views.report.decisions import Decision
+from onward.views.report.details import details
 from onward.views.report.gather import Entry, Gathered
 from onward.views.report.graph import graph_section
 from onward.views.report.header import header
@@ -53,7 +55,7 @@ def _sections(gathered: Gathered, shown: list[Entry], texts: Texts) -> Iterator[
     yield attention(gathered)
     yield graph_section(gathered.graph)
     yield timeline(gathered)
-    yield tasks_section(gathered.entries, shown, texts)
+    yield tasks_section(gathered.entries, shown, partial(details, texts=texts, kept=gathered.artifacts))
     yield _outputs(gathered.outputs, texts)
     yield _decisions(gathered.decisions)
     yield _variables(gathered.status.variables)

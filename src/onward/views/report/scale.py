@@ -20,6 +20,9 @@ STEPS_S = (
 MOST_TICKS = 7
 
 
+Span = tuple[float, float]
+
+
 class Piece(Struct, frozen=True):
     """A stretch of the axis; `cut`: its length says nothing."""
 
@@ -33,7 +36,7 @@ class Piece(Struct, frozen=True):
 class Scale:
     """Seconds since the epoch → percent of the width."""
 
-    def __init__(self, start: float, end: float, busy: Iterable[tuple[float, float]]) -> None:
+    def __init__(self, start: float, end: float, busy: Iterable[Span]) -> None:
         self.pieces = _pieces(start, max(end, start + 0.1), list(busy))
         self._starts = [piece.start for piece in self.pieces]
 
@@ -65,9 +68,9 @@ class Scale:
         return any(cut.left - BREAK_WIDTH < place < cut.right + BREAK_WIDTH for cut in self.cuts())
 
 
-def _pieces(start: float, end: float, busy: list[tuple[float, float]]) -> list[Piece]:
+def _pieces(start: float, end: float, busy: list[Span]) -> list[Piece]:
     quiet = _quiet(start, end, busy)
-    worked = (end - start) - sum(after - before for before, after in quiet)
+    worked = sum(map(_length, _between(start, end, quiet)))
     least = max(LEAST_QUIET_S, QUIET_SHARE * worked)
     long = sorted(sorted((span for span in quiet if span[1] - span[0] > least), key=_length)[-MOST_BREAKS:])
     if not worked or long == [(start, end)]:
@@ -75,21 +78,27 @@ def _pieces(start: float, end: float, busy: list[tuple[float, float]]) -> list[P
     return list(_laid_out(start, end, long))
 
 
-def _laid_out(start: float, end: float, cuts: Sequence[tuple[float, float]]) -> Iterator[Piece]:
-    drawn = (end - start) - sum(map(_length, cuts))
+def _laid_out(start: float, end: float, cuts: Sequence[Span]) -> Iterator[Piece]:
+    kept = _between(start, end, cuts)
+    # Added up, and not what the cuts leave of the whole: beside years of quiet a second would be lost in rounding.
+    drawn = sum(map(_length, kept))
     room = WIDTH - BREAK_WIDTH * len(cuts)
-    left, time = 0.0, start
-    for before, after in cuts:
-        right = left + room * (before - time) / drawn
-        if before > time:
-            yield Piece(time, before, left, right, False)
-        left, time = right + BREAK_WIDTH, after
-        yield Piece(before, after, right, left, True)
-    if end > time:
-        yield Piece(time, end, left, WIDTH, False)
+    left = 0.0
+    for before, after in sorted([*kept, *cuts]):
+        cut = (before, after) in cuts
+        right = left + (BREAK_WIDTH if cut else room * (after - before) / drawn)
+        yield Piece(before, after, left, right, cut)
+        left = right
 
 
-def _quiet(start: float, end: float, busy: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _between(start: float, end: float, cuts: Sequence[Span]) -> list[Span]:
+    """What is left of the time between `start` and `end`."""
+    edges = [start, *(edge for cut in cuts for edge in cut), end]
+    spans = zip(edges[::2], edges[1::2], strict=True)
+    return [(before, after) for before, after in spans if after > before]
+
+
+def _quiet(start: float, end: float, busy: list[Span]) -> list[Span]:
     """The times between `start` and `end` in which nothing was done."""
     found, reached = [], start
     for one_start, one_end in sorted(busy):
@@ -101,5 +110,5 @@ def _quiet(start: float, end: float, busy: list[tuple[float, float]]) -> list[tu
     return found
 
 
-def _length(span: tuple[float, float]) -> float:
+def _length(span: Span) -> float:
     return span[1] - span[0]

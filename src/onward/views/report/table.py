@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
+from onward.model.nodes import Kind
 from onward.views import words
-from onward.views.report.details import details
 from onward.views.report.gather import Entry, seconds
 from onward.views.report.html import NOTHING, Html, el, join, line
 from onward.views.report.marks import badge, style
-from onward.views.report.texts import Texts, is_urgent
+from onward.views.report.texts import is_urgent
 
 MOST_TASKS = 4_000
 MOST_GROUPS = 500
@@ -19,6 +20,11 @@ _COLUMNS = (("Status", "status"), ("Task", "task"), ("Kind", "kind"), ("Tries", 
             ("Took", "took"))  # fmt: skip
 _NUMERIC = ("tries", "started", "took")
 
+_GROUPS = (Kind.TASK, Kind.PARALLEL, Kind.INCLUDE)
+
+Below = Callable[[Entry], Html]
+"""what is folded below the row of a node; empty where there is nothing"""
+
 
 def shown_of(entries: list[Entry]) -> list[Entry]:
     """The nodes that the page has room for, in their order: first all that need attention."""
@@ -27,13 +33,13 @@ def shown_of(entries: list[Entry]) -> list[Entry]:
     return sorted([*leaves, *groups], key=lambda entry: entry.number)
 
 
-def tasks_section(entries: list[Entry], shown: list[Entry], texts: Texts) -> Html:
+def tasks_section(entries: list[Entry], shown: list[Entry], below: Below) -> Html:
     """The tasks, and the groups and loops around them."""
     leaves = [entry for entry in shown if entry.leaf]
     groups = [entry for entry in shown if not entry.leaf]
     return join([
-        _section("tasks", "Tasks", leaves, sum(entry.leaf for entry in entries), texts),
-        _section("groups", "Groups and loops", groups, sum(not entry.leaf for entry in entries), texts),
+        _section("tasks", "Tasks", leaves, sum(entry.leaf for entry in entries), below),
+        _section("groups", "Groups and loops", groups, sum(not entry.leaf for entry in entries), below),
     ])  # fmt: skip
 
 
@@ -43,7 +49,7 @@ def _chosen(entries: list[Entry], most: int) -> list[Entry]:
     return sorted(entries, key=lambda entry: not is_urgent(entry))[:most]
 
 
-def _section(id: str, title: str, shown: list[Entry], total: int, texts: Texts) -> Html:
+def _section(id: str, title: str, shown: list[Entry], total: int, below: Below) -> Html:
     if not shown:
         return NOTHING
     heading = f"{id}-title"
@@ -53,7 +59,7 @@ def _section(id: str, title: str, shown: list[Entry], total: int, texts: Texts) 
         el("h2", title, " ", el("span", f"{total:,}", class_="count"), id=heading),
         el("p", cut, class_="note") if cut else None,
         _filters(id, shown),
-        el("div", _table(id, heading, shown, texts), class_="wide"),
+        el("div", _table(id, heading, shown, below), class_="wide"),
         el("p", el("span"), " ", el("button", "Show all", type="button", class_="plain"), class_="rest", hidden=True),
         class_="list",
         aria_labelledby=heading,
@@ -73,10 +79,10 @@ def _filters(id: str, shown: list[Entry]) -> Html:
     return el("div", search, join(chips if len(chips) > 1 else []), told, fold, class_="filters", hidden=True)
 
 
-def _table(id: str, heading: str, shown: list[Entry], texts: Texts) -> Html:
+def _table(id: str, heading: str, shown: list[Entry], below: Below) -> Html:
     titles = {"task": "Task" if id == "tasks" else "Group"}
     head = el("thead", el("tr", *(_column(titles.get(key, title), key) for title, key in _COLUMNS)))
-    bodies = [_rows(entry, texts, late=place >= AT_ONCE) for place, entry in enumerate(shown)]
+    bodies = [_rows(entry, below, late=place >= AT_ONCE) for place, entry in enumerate(shown)]
     return el("table", head, *bodies, id=id, class_="nodes", aria_labelledby=heading)
 
 
@@ -84,12 +90,12 @@ def _column(title: str, key: str) -> Html:
     return el("th", title, scope="col", class_=f"c-{key}", data_n=key in _NUMERIC)
 
 
-def _rows(entry: Entry, texts: Texts, *, late: bool) -> Html:
+def _rows(entry: Entry, below: Below, *, late: bool) -> Html:
     """A body of its own keeps a row and its details together when they are sorted or filtered."""
     view = entry.view
-    below = details(entry, texts)
-    folded = el("tr", el("td", below, colspan=len(_COLUMNS)), class_="more") if below else None
-    return el("tbody", _row(entry, linked=bool(below)), folded, data_s=view.status, class_="late" if late else None)
+    inside = below(entry)
+    folded = el("tr", el("td", inside, colspan=len(_COLUMNS)), class_="more") if inside else None
+    return el("tbody", _row(entry, linked=bool(inside)), folded, data_s=view.status, class_="late" if late else None)
 
 
 def _row(entry: Entry, *, linked: bool) -> Html:
@@ -105,11 +111,19 @@ def _row(entry: Entry, *, linked: bool) -> Html:
         "tr",
         el("td", badge(view.status), class_="c-status"),
         el("th", name, title, because, scope="row", class_="c-task"),
-        el("td", view.kind or "?", class_="c-kind"),
+        el("td", _kind(entry), class_="c-kind"),
         el("td", str(view.attempts or ""), class_="c-tries"),
         _started(started),
         el("td", "" if took is None else words.duration(took), class_="c-took", data_v=took),
     )
+
+
+def _kind(entry: Entry) -> str:
+    """As the graph has it: a `task` with steps is a sequence; what is a loop as a whole does nothing itself."""
+    kind = entry.view.kind
+    if entry.leaf or kind not in _GROUPS:
+        return (kind or "?") if entry.leaf else "loop"
+    return "sequence" if kind == Kind.TASK else kind
 
 
 def _started(started: float | None) -> Html:

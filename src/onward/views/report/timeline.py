@@ -167,7 +167,7 @@ def _all_bars(rows: Rows, scale: Scale) -> Iterator[Html]:
 
 def _lanes(row: Row, scale: Scale, y: float) -> Iterator[Html]:
     """Bars that went wrong are drawn last, so that they stay visible."""
-    span = scale.pieces[-1].end - scale.pieces[0].start - sum(cut.end - cut.start for cut in scale.cuts())
+    span = sum(piece.end - piece.start for piece in scale.pieces if not piece.cut)
     placed = [
         (bar, y + LANE * number) for number, lane in enumerate(row.lanes) for bar in thinned(lane, span * LEAST_SHARE)
     ]
