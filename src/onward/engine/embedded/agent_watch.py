@@ -33,11 +33,12 @@ class AgentWatch:
         self._happened = happened
         self._stop = stop
         self._watched: dict[str, _Watched] = {}
-        self._versions: dict[tuple[str, ...], str | None] = {}
+        self._versions: dict[tuple[str, ...], asyncio.Future[str | None]] = {}
 
     def watch(self, prepared: Prepared) -> None:
         """Follow the output of an attempt that runs, if it is one of an agent that tells of itself meanwhile."""
         agent, event = prepared.agent, prepared.event
+        self._ask_version(prepared)
         dialect = DIALECTS.get(agent.dialect) if agent is not None else None
         if agent is None or dialect is None:
             return
@@ -88,7 +89,7 @@ class AgentWatch:
     # --- before the start ---------------------------------------------------------------------------------------
 
     async def clear_the_way(self, prepared: Prepared, markers: Sequence[str]) -> None:
-        """End what is left of earlier attempts, and find out which program this is. Raises `TaskError`."""
+        """End what is left of earlier attempts, and see that the program is there. Raises `TaskError`."""
         loop = asyncio.get_running_loop()
         if markers:
             sweep = partial(end_process_tree, None, markers, kill_after_s=KILL_AFTER_S)
@@ -101,13 +102,26 @@ class AgentWatch:
         if "/" not in agent.program[0] and place_of(agent, prepared.env.get("PATH")) is None:
             message = f"the agent program `{agent.program[0]}` is not on the PATH"
             raise Failure("no-agent", message, help="install it, or choose another with --adapter; see `onward doctor`")
-        if agent.program not in self._versions:
-            asking = partial(ask_version, agent, prepared.env, prepared.cwd)
-            self._versions[agent.program] = await loop.run_in_executor(None, asking)
 
-    def version_of(self, agent: Agent | None) -> str | None:
+    # --- versions -----------------------------------------------------------------------------------------------
+
+    def _ask_version(self, prepared: Prepared) -> None:
+        """Once for each program, beside its first attempt: some take seconds to tell."""
+        agent = prepared.agent
+        if agent is None or not agent.version or not prepared.env or agent.program in self._versions:
+            return
+        asking = partial(ask_version, agent, prepared.env, prepared.cwd)
+        self._versions[agent.program] = asyncio.get_running_loop().run_in_executor(None, asking)
+
+    def is_asked(self, agent: Agent) -> asyncio.Future[str | None] | None:
+        """The answer that is waited for, if one is."""
+        asked = self._versions.get(agent.program)
+        return asked if asked is not None and not asked.done() else None
+
+    def version_of(self, agent: Agent) -> str | None:
         """What is known of the version of its program."""
-        return None if agent is None else self._versions.get(agent.program)
+        asked = self._versions.get(agent.program)
+        return asked.result() if asked is not None and asked.done() and not asked.cancelled() else None
 
 
 class _Watched:

@@ -267,10 +267,14 @@ class Work:
         begun = self._running.get(path) if path is not None else None
         if path is None or begun is None:
             return
+        prepared = begun.prepared or self._before(path)
+        asked = self._watch().is_asked(prepared.agent) if prepared.agent is not None else None
+        if asked is not None:
+            asked.add_done_callback(lambda _: self._attempt_ended(id, exit))
+            return
         reason = self._stopping.get(path)
         self._forget(path)
         try:
-            prepared = begun.prepared or self._before(path)
             event = prepared.collect(self._around, exit, stopped=reason)
             version = self._watch().version_of(prepared.agent) if prepared.agent is not None else None
             if version is not None:
