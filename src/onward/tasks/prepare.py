@@ -93,7 +93,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             env=self.env,
             cwd=self.cwd,
             marker=self.marker,
-            stdin=None if self.stdin is None else f"{self.folder}/{self.stdin}",
+            stdin=None if self.stdin is None else os.path.join(self.folder, self.stdin),
             timeout_s=limits.timeout_s,
             idle_s=limits.idle_s,
             kill_after_s=KILL_AFTER_S,
