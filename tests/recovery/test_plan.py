@@ -123,3 +123,12 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_hangs(scene: Scene):
     let_through(project)
     project.onward("resume", "r").check()
     assert project.counts == dict.fromkeys([*PREPARED, "write", "publish"], 1)
+
+
+@pytest.mark.parametrize("level", Level)
+def test_the_status_has_the_same_findings_as_the_plan(scene: Scene, level: Level):
+    project = scene(level)
+    (project.root / "req-p17.md").write_text("edited")
+    foretold = [one for one in plan_of(project, code=3)["findings"] if one["kind"] not in ("uncommitted", "revision")]
+    assert project.status("r")["findings"] == foretold
+    assert any(one["kind"] == "artifact-changed" for one in foretold)

@@ -38,6 +38,10 @@ def command(common: Common, run: str | None, watch: bool, nodes: str) -> int:
     store = store_of(common)
     source, where = Source(store.find(run)), at(store)
     view = status_view(source.state, source.around(where), nodes=nodes)
+    if common.json and not watch:
+        from onward.cli.status_findings import with_findings
+
+        view = with_findings(view, source.folder, where)
     _show(view, common, clear=watch)
     while watch and view.ended_at is None:
         time.sleep(WATCH_S)
