@@ -1,13 +1,13 @@
 """Which engine drives a run, where that is not a process of its own: the file `engine.json` in the run's folder.
 
-A run without it is driven by whoever holds its lock. Of one that has it `driving` says whether it goes on by itself
-(it has not ended, and is not paused); commands find the server by it. No key or password is in it.
+A run without it is driven by whoever holds its lock. Commands find the server by it. No key or password is in it.
 """
 
 from __future__ import annotations
 
 import os
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,14 @@ NAME = "engine.json"
 TEMPORAL = "temporal"
 
 
+class Stand(StrEnum):
+    """Whether the engine goes on with the run by itself."""
+
+    DRIVING = "driving"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
 class EngineFile(Struct, frozen=True, kw_only=True):
     """Where the run is driven: the server, its namespace and the queue of its workers."""
 
@@ -30,7 +38,12 @@ class EngineFile(Struct, frozen=True, kw_only=True):
     queue: str
     tls: bool = False
     since: datetime
-    driving: bool = True
+    stand: Stand = Stand.DRIVING
+
+    @property
+    def driving(self) -> bool:
+        """Whether the run goes on without anybody's help."""
+        return self.stand is Stand.DRIVING
 
 
 def read_engine(run: Path) -> EngineFile | None:
@@ -62,12 +75,13 @@ def as_driver(run: Path) -> Driver | None:
 
 
 def refuse_if_driven(run: Path) -> None:
-    """Raise `RunBusy` for what a process would do to a run that an engine elsewhere goes on with."""
+    """Raise `RunBusy` for what a process would do to a run that is an engine's elsewhere until it has ended."""
     known = read_engine(run)
-    if known is not None and known.driving:
+    if known is not None and known.stand is not Stand.ENDED:
         raise RunBusy(
             f"run `{run.name}` is driven by Temporal ({known.namespace} at {known.address})",
-            help=f"ask it to stop with `onward pause {run.name}`",
+            help=f"ask it to stop with `onward pause {run.name}`; "
+            f"`onward resume {run.name} --engine embedded` takes a paused run away from it",
         )
 
 
@@ -76,11 +90,11 @@ def write_engine(run: Path, engine: EngineFile) -> None:
     files.write_atomic(run / NAME, msgspec.json.encode(engine))
 
 
-def note_driving(run: Path, *, driving: bool) -> None:
+def note_stand(run: Path, stand: Stand) -> None:
     """The engine goes on with the run, or rests."""
     known = read_engine(run)
-    if known is not None and known.driving != driving:
-        write_engine(run, msgspec.structs.replace(known, driving=driving, since=clock.now()))
+    if known is not None and known.stand is not stand:
+        write_engine(run, msgspec.structs.replace(known, stand=stand, since=clock.now()))
 
 
 def forget_engine(run: Path) -> None:

@@ -74,8 +74,9 @@ class Site:
 
     def close(self) -> None:
         """Leave everything to keepers."""
-        if self.labour is not None:
-            self.labour.close()
+        labour, self.labour = self.labour, None
+        if labour is not None:
+            labour.close()
         self.ground.close()
 
 
@@ -176,22 +177,24 @@ class Activities:
 
     def site(self, asked: ms.About, *, fresh: bool = False) -> Site:
         """The run, with a state that holds what its journal held at some moment."""
-        known = self._sites.get(asked.run)
+        place = os.path.join(self._store or asked.store, asked.run)
+        known = self._sites.get(place)
         if known is not None and known.ground.fits and not (fresh and known.idle):
             return known
         if known is not None:
+            del self._sites[place]
             known.close()
         self._forget_idle()
         site = Site(Ground(folder_of(self._store or asked.store, asked.run)))
-        self._sites[asked.run] = site
+        self._sites[place] = site
         return site
 
     def _forget_idle(self) -> None:
-        for run, site in list(self._sites.items()):
+        for place, site in list(self._sites.items()):
             ended = site.ground.state.facts.end is not None
             if ended and site.idle:
                 site.close()
-                del self._sites[run]
+                del self._sites[place]
 
     def _begin(self, site: Site, asked: ms.About, entries: Entries) -> Any:
         """Write the start of the attempt as it is known only now."""

@@ -31,7 +31,15 @@ async def begin(client: Client, given: ms.Given, *, summary: str, memo: dict[str
             memo=memo,
         )
     except WorkflowAlreadyStartedError as error:
-        raise UsageError(f"run `{given.run}` is driven by Temporal already") from error
+        raise UsageError(f"a run `{given.run}` is driven by Temporal already") from error
+
+
+def taken(run: str, connection: Connection) -> UsageError:
+    """The id of a run names its workflow, which other stores may know, too."""
+    return UsageError(
+        f"a run `{run}` is driven in the namespace `{connection.namespace}` of {connection.address} already",
+        help="give another --id, or none",
+    )
 
 
 async def is_open(client: Client, run: str) -> bool:

@@ -28,15 +28,19 @@ from onward.model.nodes import Plan
 from onward.state.fold import fold, settle, wake
 from onward.state.instance import Instance
 from onward.state.run_state import RunState
-from onward.store.engine_file import note_driving
+from onward.store.engine_file import Stand, note_stand
 from onward.store.folder import RunFolder
 
 LOCK_NAME = "journal.lock"
 LOOK_S = 0.002
 
 _SET_BACK = (ev.WorkflowResume, ev.TakeOver, ev.Override)
-_MOVES = (ev.WorkflowStart, ev.WorkflowResume, ev.TakeOver)
-_RESTS = (ev.WorkflowPause, ev.WorkflowEnd)
+_STANDS = {
+    ev.WorkflowResume: Stand.DRIVING,
+    ev.CancelRequest: Stand.DRIVING,
+    ev.WorkflowPause: Stand.PAUSED,
+    ev.WorkflowEnd: Stand.ENDED,
+}
 
 
 class Stale(StateError):
@@ -148,10 +152,9 @@ class Ground:
 
     def _note_engine(self, events: list[ev.Event]) -> None:
         for event in events:
-            if isinstance(event, _RESTS):
-                note_driving(self.folder.root, driving=False)
-            elif isinstance(event, _MOVES):
-                note_driving(self.folder.root, driving=True)
+            stand = _STANDS.get(type(event))
+            if stand is not None:
+                note_stand(self.folder.root, stand)
 
 
 def plan_of(folder: RunFolder) -> Plan:

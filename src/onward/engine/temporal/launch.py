@@ -67,6 +67,8 @@ async def _start_run(
     options: StartOptions, connection: Connection, timing: Timing, observer: Observer, *, follow: bool
 ) -> RunResult:
     client = await connect(connection)
+    if options.run_id is not None and await commands.is_open(client, options.run_id):
+        raise commands.taken(options.run_id, connection)
     folder, plan = _make_run(options, observer)
     write_engine(folder.root, engine_of(connection))
     given = given_for(folder, connection, timing)
@@ -205,8 +207,9 @@ class Following:
             return None
         self._asked_at = clock.monotonic()
         found = await commands.stand(self._client, self._folder.run_id)
-        waits = found is not None and found["status"] == RunStatus.WAITING and found["seq"] == state.facts.seq
-        return RunStatus.WAITING if waits else None
+        if found is None or found["status"] != RunStatus.WAITING or found["wakes_at"] is not None:
+            return None
+        return RunStatus.WAITING if found["seq"] == state.facts.seq else None
 
     def _interrupt(self) -> None:
         self._interrupts += 1

@@ -99,6 +99,7 @@ class OnwardRun:
             "errands": self._hands.errands,
             "gates": list(state.gates),
             "paused": state.pausing is not None and state.pausing.complete,
+            "wakes_at": self._timer_due,
             "written": self._outbox.written,
             "problem": self._hands.problem,
         }
