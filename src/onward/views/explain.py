@@ -37,7 +37,7 @@ _WORDS = {
 }  # fmt: skip
 _WORK_WORDS = {
     "adapter": "adapter", "model": "model", "keep_session": "session", "shell": "shell", "stdin": "stdin",
-    "arguments": "with", "show": "show", "choices": "choices", "fields": "fields",
+    "permission": "permission", "arguments": "with", "show": "show", "choices": "choices", "fields": "fields",
 }  # fmt: skip
 """fields of the work of a node; the others are the value of its kind"""
 _RESERVED = {
