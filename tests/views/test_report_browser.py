@@ -176,7 +176,9 @@ def test_the_page_asks_for_nothing_and_nothing_in_it_runs_or_complains(browser: 
 
 def test_the_policy_stops_a_script_that_got_in_all_the_same(browser: Browser, hostile: Path) -> None:
     planted = hostile.with_name("planted.html")
-    text = hostile.read_text("utf-8").replace("<main>", "<main><script>window.owned = 1</script><img src=x>", 1)
+    text = hostile.read_text("utf-8").replace(
+        '<main id="main">', "<main><script>window.owned = 1</script><img src=x>", 1
+    )
     planted.write_text(text, "utf-8")
     browser.show(planted)
     assert browser.value("window.owned") is None

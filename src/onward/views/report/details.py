@@ -101,7 +101,7 @@ def figure(number: float) -> str:
 
 
 def _fact(name: str, value: str) -> Html:
-    return join([line(name, 40), " ", el("b", line(value, LONGEST))])
+    return join([line(name, 40), Html("&nbsp;"), el("b", line(value, LONGEST))])
 
 
 def _checks(one: Try) -> Iterator[Html]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from onward.views import words
 from onward.views.graph import Box, Graph
 from onward.views.graph_svg import svg
-from onward.views.report.html import Html, el
+from onward.views.report.html import NOTHING, Html, el
 
 MOST_ROWS = 40
 MOST_BESIDE = 24
@@ -20,7 +20,9 @@ Rows = tuple[tuple[Box, ...], ...]
 
 
 def graph_section(graph: Graph) -> Html:
-    """The section."""
+    """The section; empty where the definition is not known any more."""
+    if graph.root.leaf:
+        return NOTHING
     drawing = Html(svg(replace(graph, root=_pruned(graph.root))))
     return el(
         "section",

@@ -44,7 +44,8 @@ def _word(status: StatusView) -> str:
 
 def _sentence(gathered: Gathered) -> str:
     status = gathered.status
-    done = f"{status.progress.done:,} of {words.amount(status.progress.total, 'task')} done"
+    total = status.progress.total
+    done = f"{status.progress.done:,} of {words.amount(total, 'task')} done" if total else "its tasks are not known"
     because = words.one_line(status.reason, 400)
     match status.status:
         case RunStatus.SUCCEEDED:

@@ -40,9 +40,9 @@ def page(gathered: Gathered) -> str:
     shown = shown_of(gathered.entries)
     texts = Texts(gathered, shown)
     body = join([
-        el("a", "Skip to the tasks", href="#tasks", class_="skip"),
+        el("a", "Skip to what happened", href="#main", class_="skip"),
         header(gathered),
-        el("main", *_sections(gathered, shown, texts)),
+        el("main", *_sections(gathered, shown, texts), id="main"),
         el("footer", el("p", "Made by onward from the journal of the run. It holds everything it shows.")),
         el("script", Html(script)),
     ])  # fmt: skip
@@ -113,7 +113,13 @@ def _decisions(made: list[Decision]) -> Html:
     left_out = max(0, len(made) - MOST_DECISIONS)
     shown = made[: MOST_DECISIONS // 4] + made[len(made) - MOST_DECISIONS * 3 // 4 :] if left_out else made
     head = el("tr", *(el("th", title, scope="col") for title in ("When", "What", "Node", "Who", "Why")))
-    table = el("table", el("thead", head), el("tbody", *map(_decision, shown)), aria_labelledby="decisions-title")
+    table = el(
+        "table",
+        el("thead", head),
+        el("tbody", *map(_decision, shown), role="rowgroup"),
+        aria_labelledby="decisions-title",
+        role="table",  # on a narrow page its rows are blocks, which would make it no table for those who listen
+    )
     note = el("p", f"{left_out:,} in between are left out: `onward show` lists them.", class_="note")
     heading = el("h2", "Decisions, pauses and resumes", id="decisions-title")
     return el("section", heading, note if left_out else None, el("div", table, class_="wide"),
@@ -121,14 +127,14 @@ def _decisions(made: list[Decision]) -> Html:
 
 
 def _decision(one: Decision) -> Html:
-    return el(
-        "tr",
-        el("td", el("time", words.moment(words.at_time(one.at)))),
-        el("th", mark(one.style), " ", line(one.what, 120), scope="row"),
-        el("td", el("code", line(one.path, 200)) if one.path else None),
-        el("td", line(one.who, 120)),
-        el("td", text(words.shortened(one.why, LONGEST)), class_="pre"),
-    )
+    cells = [
+        el("td", el("time", words.moment(words.at_time(one.at))), role="cell"),
+        el("th", mark(one.style), " ", line(one.what, 120), scope="row", role="rowheader"),
+        el("td", el("code", line(one.path, 200)) if one.path else None, role="cell"),
+        el("td", line(one.who, 120), role="cell"),
+        el("td", text(words.shortened(one.why, LONGEST)), class_="pre", role="cell"),
+    ]
+    return el("tr", *cells, role="row")
 
 
 def _variables(variables: dict[str, str]) -> Html:
