@@ -30,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("onward.cli.show", "The record of a node: attempts, results, artifacts, why it ran or was kept"),
     "report": ("onward.cli.report", "One HTML page of a run: graph, timeline, tasks, output, decisions"),
     "snapshot": ("onward.cli.snapshot", "Snapshots of a run: take, look, go back to one, carry a run to another host"),
+    "rewind": ("onward.cli.rewind", "Go back in a run: a node and what follows it to be done again"),
+    "fork": ("onward.cli.fork", "A new run that keeps everything before a node"),
     "verify": ("onward.cli.verify", "Whether a run on disk is what was recorded"),
     "clean": ("onward.cli.clean", "Remove runs that have ended"),
     "check": ("onward.cli.check", "All errors and warnings of workflow files; nothing is run"),
