@@ -22,6 +22,8 @@ from onward.views.source import Source
 from onward.views.words import one_line
 
 WAIT_S = 10.0
+THERE_S = 3.0
+"""how long a worker of Temporal is waited for: there may be none"""
 LOOK_S = 0.05
 
 
@@ -85,7 +87,10 @@ def _decide(
     there = elsewhere(folder)
     if there is not None:
         there.decide(decision.path, decision.choice, decision.by, decision.note, decision.fields)
-        return _tell(common, folder, decision, at(store), driven=_taken(source, gate.path))
+        _taken(source, gate.path, THERE_S)
+        if gate.path in source.state.gates:
+            common.note("Temporal keeps the answer until a worker takes it")
+        return _tell(common, folder, decision, at(store), driven=True)
     driven = decide(folder, decision, lambda _, text: common.note(text))
     return _tell(common, folder, decision, at(store), driven=driven and _taken(source, gate.path))
 
@@ -110,9 +115,9 @@ def _directory(source: Source) -> Any:
     return Path(source.place(source.state.facts.directory))
 
 
-def _taken(source: Source, path: str) -> bool:
+def _taken(source: Source, path: str, within_s: float = WAIT_S) -> bool:
     """Wait until the driver has recorded the answer, so that what is said here is so."""
-    until = clock.monotonic() + WAIT_S
+    until = clock.monotonic() + within_s
     while path in source.state.gates and clock.monotonic() < until:
         time.sleep(LOOK_S)
         source.refresh()
