@@ -55,8 +55,9 @@ def _of_the_run(event: AnyEvent) -> Decision | None:
     match event:
         case ev.WorkflowStart():
             imported = event.imported
-            why = f"taken over from {imported.get('file')}" if imported else ""
-            return _said(event, "started", "running", _owner(event.owner), why)
+            taken = f"taken over from {imported.get('file')}" if imported else ""
+            at = f"at git commit {event.revision[:12]}" if event.revision else ""
+            return _said(event, "started", "running", _owner(event.owner), "\n".join(filter(None, (taken, at))))
         case ev.WorkflowResume():
             return _said(event, "resumed", "running", event.by or _owner(event.owner), _changes(event))
         case ev.TakeOver():
@@ -94,6 +95,12 @@ def _owner(owner: ev.Owner | None) -> str:
 def _changes(event: ev.WorkflowResume) -> str:
     edits = ", ".join(f"{one.path} {one.change}" for one in event.changes)
     values = ", ".join(f"{name} = {words.shortened(value, 60)}" for name, value in event.variables.items())
+    raised = ", ".join(_budget(path, limits) for path, limits in event.budget.items())
     found = event.artifacts
     intact = f"{found.get('verified', 0)} of {found.get('total', 0)} artifacts intact" if found.get("total") else ""
-    return "\n".join(filter(None, (event.reason, edits, values, intact)))
+    return "\n".join(filter(None, (event.reason, edits, values, raised, intact)))
+
+
+def _budget(path: str, limits: dict[str, float]) -> str:
+    told = " and ".join(f"{number:,g} {unit}" for unit, number in limits.items())
+    return f"budget of {path or 'the run'} raised to {told}"

@@ -27,7 +27,7 @@ _OUTCOMES = {
     "interrupted": ("interrupted", "interrupted"),
 }
 _ORDINARY = ("it ran", "it ran, in 1 attempt", "it has not ended")
-_ROUTINE = re.compile(r"begun|ended, done|attempt \d+ (?:started|ended: .*)", re.DOTALL)
+_ROUTINE = re.compile(r"begun|ended, .*|attempt \d+ (?:started|ended: .*)", re.DOTALL)
 """what the row and the attempts tell already"""
 _RESUMED = "the run was resumed"
 
