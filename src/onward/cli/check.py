@@ -12,6 +12,7 @@ from onward.cli.common import Common, common_options
 from onward.cli.drawing import draw
 from onward.cli.target import print_json
 from onward.cli.variables import given_variables, variable_options
+from onward.engine.definition import without_repository
 from onward.errors import OnwardError, Place, Problem, Problems
 from onward.model.nodes import Plan
 from onward.plan.inputs import resolve_variables
@@ -68,7 +69,7 @@ def check_file(file: str, given: dict[str, str], from_file: dict[str, str]) -> C
         document = load(file, shown=file)
         found.problems = unsupported(document)
         found.plan, warnings = make_plan(document, given.keys() | from_file.keys())
-        found.problems += warnings
+        found.problems += [*without_repository(found.plan, document), *warnings]
     except Problems as failure:
         found.problems += failure.problems
         if isinstance(failure.document, Document):

@@ -130,7 +130,7 @@ def fields_of(site: Site, whole_loop: bool = False) -> dict[str, Shape]:
         fields["results"] = Shape.MAPPING
     if "hand-off" in site.fields and (whole_loop or not site.looped):
         fields["hand-off"] = Shape.MAPPING
-    if "worktree" in site.fields:
+    if "worktree" in site.fields and not whole_loop:
         fields["branch"] = Shape.TEXT
     fields["status"] = Shape.TEXT
     return fields

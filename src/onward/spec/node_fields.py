@@ -379,7 +379,6 @@ MODIFIERS: tuple[Field, ...] = (
         inside="together",
         shared=False,
         default="false",
-        feature="worktree",
         says="Whether the node works in a git worktree and on a branch of its own.",
     ),
     Field(

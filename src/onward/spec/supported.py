@@ -9,7 +9,6 @@ from onward.spec.document import Document
 from onward.spec.excerpts import excerpt, quoted
 
 NOT_YET: dict[str, str] = {
-    "worktree": "git worktrees",
     "mirror-sparq": "the mirror of a `.sparq` folder",
 }
 

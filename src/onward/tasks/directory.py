@@ -13,6 +13,7 @@ from onward.state.lookup import climb
 from onward.tasks.chain import Link, chain_of
 from onward.tasks.failures import Failure
 from onward.tasks.resolve import Resolver, written
+from onward.tasks.worktrees import Worktrees
 
 
 class Directories:
@@ -21,6 +22,8 @@ class Directories:
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
         self._fixed: dict[str, str | None] = {}
+        context = resolver.context
+        self._worktrees = Worktrees(context.run, context.folder, context.directory)
 
     def of(self, user: Instance) -> str:
         """The folder, which exists. Raises `TaskError`."""
@@ -39,7 +42,9 @@ class Directories:
         key = "" if node is None else f"[]{node.path}" if user.role is Role.LOOP else node.path
         if key not in self._fixed:
             links = chain_of(user)
-            varies = any(not isinstance(link.node.directory, str | None) and not link.whole for link in links)
+            varies = any(link.node.worktree for link in links) or any(
+                not isinstance(link.node.directory, str | None) and not link.whole for link in links
+            )
             self._fixed[key] = None if varies else self._follow(user, links)
         fixed = self._fixed[key]
         return fixed if fixed is not None else self._follow(user, chain_of(user))
@@ -48,9 +53,11 @@ class Directories:
         folder = self._resolver.context.directory
         for link in links:
             node = link.node
+            if node.worktree and not link.whole:
+                folder = self._worktrees.of(climb(user, link.level), folder)
             if node.directory is not None and (isinstance(node.directory, str) or not link.whole):
                 folder = self._below(folder, climb(user, link.level), node.directory)
-            elif node.included is not None and link.level:
+            if node.directory is None and node.included is not None and link.level:
                 folder = self._of_included(node.included.file, node.included.directory)
         return folder
 

@@ -35,6 +35,7 @@ from onward.tasks.insertion import as_text, fenced, lines_of
 from onward.tasks.json_text import from_json, from_reply, to_json
 from onward.tasks.logged import logged_text
 from onward.tasks.references import Used, used_by
+from onward.tasks.worktrees import branch_of, has_own
 
 _MAIN = frozenset(("text", "json", "hand-off"))
 _PARSED_AT_MOST = 8
@@ -133,10 +134,18 @@ class Resolver:
             return Plain(self._beginning[1])
         if ref.root is Root.SELF and (ref.up or ref.node):
             return self._of_a_node_around(user, ref)
+        if ref.field == "branch" and (branch := self._branch(user, ref)) is not None:
+            return Plain(branch)
         found = look_up(self.state, user, ref)
         if isinstance(found, Missing) and ref.root is Root.NODE:
             return self._of_a_node_that_ends(user, ref) or found
         return found
+
+    def _branch(self, user: Instance, ref: Ref) -> str | None:
+        target = self.target(user, ref) if ref.root is Root.NODE else None
+        if target is None or not target.ended or not has_own(target):
+            return None
+        return branch_of(self.context.run, target.path)
 
     def target(self, user: Instance, ref: Ref) -> Instance | None:
         """The instance whose result a reference names, if it was ever reached."""
@@ -292,6 +301,8 @@ class Resolver:
         """What `results` says about one member or iteration."""
         outputs, node = instance.outputs or {}, instance.node
         record: dict[str, Any] = {"status": instance.status.value}
+        if has_own(instance):
+            record["branch"] = branch_of(self.context.run, instance.path)
         text = outputs.get("text")
         if text is not None:
             record["text"] = self.load(text)

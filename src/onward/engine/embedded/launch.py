@@ -39,6 +39,7 @@ from onward.store.runs import Store
 from onward.tasks.context import RunContext, context_of
 from onward.tasks.keeper_link import KeeperLink
 from onward.tasks.secrets import Secrets, needed_secrets
+from onward.tasks.worktrees import Worktrees, has_own
 
 if TYPE_CHECKING:
     from onward.mirrors.state_import import Imported
@@ -462,6 +463,7 @@ def _drive(session: _Session) -> RunResult:
         gc.freeze()
         gc.enable()
         asyncio.run(_until_over(driver, session))
+        _tidy_worktrees(session)
         driver.close()
         observer.ended(state)
     except BaseException:
@@ -472,6 +474,14 @@ def _drive(session: _Session) -> RunResult:
     session.journal.close()
     session.lock.release()
     return RunResult(run_id=session.folder.run_id, status=state.status, reason=state.facts.end_reason)
+
+
+def _tidy_worktrees(session: _Session) -> None:
+    own = [one.path for one in session.state.instances.values() if has_own(one)]
+    if own and session.state.facts.end is Status.SUCCEEDED:
+        context = session.context
+        for words in Worktrees(context.run, context.folder, context.directory).tidy(own):
+            session.observer.message("note", words)
 
 
 async def _until_over(driver: Driver, session: _Session) -> None:
