@@ -9,6 +9,7 @@ import pytest
 from onward.model.events import AttemptEnd
 from onward.model.status import Outcome
 from onward.tasks import exit_record, output_files
+from onward.tasks.environment import marker_of
 from onward.tasks.failures import Failure
 from onward.tasks.keeper_link import CallRequest, ProgramRequest
 from onward.tasks.prepare import prepared_before
@@ -44,7 +45,7 @@ def test_a_script_is_one_argument_of_its_shell(world: MakeWorld) -> None:
     assert isinstance(request, ProgramRequest)
     assert request.argv == ("sh", "-eu", "-c", 'echo "$0"')
     assert (request.stdin, request.timeout_s, request.idle_s) == (None, 5.0, None)
-    assert request.id == request.marker == "w-1:one#1"
+    assert request.id == request.marker == marker_of(made.context.folder, "one", 1)
 
 
 def test_preparing_changes_nothing_on_the_disk(world: MakeWorld) -> None:

@@ -43,7 +43,7 @@ def _fate_of_call(folder: RunFolder, path: str, attempt: int) -> Fate:
     from onward.tasks.attempt_folder import Trace, find_call
     from onward.tasks.environment import marker_of
 
-    trace = find_call(folder.root / "workers", marker_of(folder.run_id, path, attempt)).trace
+    trace = find_call(folder.root / "workers", marker_of(folder.root, path, attempt)).trace
     return {Trace.HELD: Fate.LIVES, Trace.ENDED: Fate.ENDED}.get(trace, Fate.LOST)
 
 

@@ -97,7 +97,7 @@ async def run_program(
     for name, data in (made or {}).items():
         files.make_folder(folder)
         files.write_atomic(f"{folder}/{name}", data, durable=False)
-    marker = marker_of(around.context.run, user.path, folder.rpartition("/")[2])
+    marker = marker_of(around.context.folder, user.path, folder.rpartition("/")[2])
     env = around.environments.of(user, _about(around, user, folder, marker), script)
     request = ProgramRequest(
         id=marker,

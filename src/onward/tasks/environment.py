@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -176,9 +178,17 @@ def key_of(run: str, instance: Instance) -> str:
     return f"{key}+{instance.generation}" if instance.generation else key
 
 
-def marker_of(run: str, path: str, attempt: int | str) -> str:
-    """What every process of one attempt carries as `ONWARD_ATTEMPT_ID`, and no other process."""
-    return f"{run}:{path}#{attempt}"
+def marker_of(folder: str | os.PathLike[str], path: str, attempt: int | str) -> str:
+    """What every process of one attempt carries as `ONWARD_ATTEMPT_ID`, and no other process.
+
+    `folder` is the run's: two stores may have a run of the same id, and each ends only its own processes.
+    """
+    return f"{_named(os.fspath(folder))}:{path}#{attempt}"
+
+
+@lru_cache(maxsize=64)
+def _named(folder: str) -> str:
+    return f"{os.path.basename(folder)}@{sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:8]}"
 
 
 def script_of(work: object) -> str | None:

@@ -86,7 +86,7 @@ async def _ask(
 async def _wait(around: Surroundings, user: Instance, purpose: str, seconds: float, run: RunCommand) -> None:
     """A command like any other, so that a pause ends it. Raises `Stopped`."""
     folder = folder_for(around, user, purpose)
-    marker = marker_of(around.context.run, user.path, folder.rpartition("/")[2])
+    marker = marker_of(around.context.folder, user.path, folder.rpartition("/")[2])
     request = ProgramRequest(
         id=marker,
         folder=folder,

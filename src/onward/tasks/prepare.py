@@ -156,7 +156,7 @@ def prepared_before(around: Surroundings, leaf: Instance) -> Prepared:
     return Prepared(
         event=AttemptStart(path=leaf.path, attempt=leaf.attempt, session=leaf.session, continued=continued),
         node=node,
-        marker=marker_of(context.run, leaf.path, leaf.attempt),
+        marker=marker_of(context.folder, leaf.path, leaf.attempt),
         folder=context.attempt_folder(leaf.path, leaf.attempt),
         cwd=context.directory,
         env={},
@@ -193,7 +193,7 @@ class _Preparation:
         self._node = leaf.node
         self._attempt = attempt
         self._run = around.context.run
-        self._marker = marker_of(self._run, leaf.path, attempt)
+        self._marker = marker_of(around.context.folder, leaf.path, attempt)
         self._key = key_of(self._run, leaf)
         self._folder = around.context.attempt_folder(leaf.path, attempt)
         self._resolver.begin(leaf, attempt)

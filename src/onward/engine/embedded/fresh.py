@@ -96,5 +96,5 @@ def _keep_state_file(plan: Plan, place: Path) -> None:
 def _end_what_runs(seen: Seen) -> None:
     for instance in seen.state.running_leaves():
         if fate_of(seen.folder, seen.state, instance.path, instance.attempt) is Fate.LIVES:
-            marker = marker_of(seen.folder.run_id, instance.path, instance.attempt)
+            marker = marker_of(seen.folder.root, instance.path, instance.attempt)
             end_process_tree(None, [marker], kill_after_s=KILL_AFTER_S)

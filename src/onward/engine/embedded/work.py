@@ -165,7 +165,7 @@ class Work:
 
     async def _begin_agent(self, begun: Begun, prepared: Prepared) -> None:
         path, attempt = begun.event.path, begun.event.attempt
-        earlier = [marker_of(self._context.run, path, number) for number in range(1, attempt)]
+        earlier = [marker_of(self._context.folder, path, number) for number in range(1, attempt)]
         problem: TaskError | None = None
         try:
             await self._watch().clear_the_way(prepared, earlier)
@@ -335,7 +335,7 @@ class Work:
         """Find out about attempts without a recorded end: ended meanwhile, still running, or lost."""
         for instance in leaves:
             event = ev.AttemptStart(path=instance.path, attempt=instance.attempt)
-            marker = marker_of(self._context.run, instance.path, instance.attempt)
+            marker = marker_of(self._context.folder, instance.path, instance.attempt)
             self._running[instance.path] = Begun(event=event, marker=marker, left_over=True)
             self._paths[marker] = instance.path
             is_call = instance.node is not None and instance.node.kind is Kind.CALL
