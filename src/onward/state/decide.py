@@ -46,7 +46,8 @@ def decide(state: RunState, now: float) -> tuple[list[Action], float | None]:
         actions += ready
     pausing = state.pausing
     if pausing is not None:
-        if not actions and not pausing.complete and not state.running and not state.issued:
+        quiet = not actions and not state.running and not state.issued
+        if quiet and not pausing.complete and state.facts.end is None:
             actions.append(CompletePause(tuple(pausing.active)))
         return actions, None
     return actions, _wake_at(state, now)
