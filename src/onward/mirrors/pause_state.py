@@ -131,7 +131,7 @@ def grace_of(signal: PauseSignal) -> float:
 
 def requested(signal: PauseSignal | ResumeSignal) -> datetime:
     """When it was asked for, in UTC. Raises `BadSignal`."""
-    at = signal.requested_at
+    at: object = signal.requested_at
     if at is None:
         return clock.now()
     if not isinstance(at, datetime) or at.tzinfo is None:
