@@ -429,7 +429,7 @@ def test_the_record_of_a_node_as_data(shop: Shop) -> None:
     data = shop.data("show", "w-1", "one")
     assert set(data) == {
         "schema", "run", "path", "kind", "title", "status", "reason", "why", "definition_sha256", "inputs_sha256",
-        "attempts", "results", "artifacts", "metrics", "items", "history",
+        "attempts", "results", "artifacts", "metrics", "items", "secrets", "history",
     }  # fmt: skip
     assert data["why"] == "it ran, in 2 attempts"
     tried = [(one["attempt"], one["outcome"], one["exit"]) for one in data["attempts"]]

@@ -134,18 +134,23 @@ def _show_plan(common: Common, file: Path, variables: dict[str, str], vars_file:
     from onward.plan.inputs import resolve_variables
     from onward.spec.variables_file import read_variables
     from onward.state.run_state import RunState
+    from onward.views import words
     from onward.views.nodes import Around, node_views
+    from onward.views.secrets import needed
     from onward.views.table import Line, tree_lines
 
     loaded = load_plan(file, shown=str(file))
     from_file = read_variables(vars_file) if vars_file is not None else {}
     state = RunState(loaded.plan)
     state.facts.variables = resolve_variables(loaded.plan, variables, from_file)
-    nodes = node_views(state, Around(run="", now=0.0))
+    nodes, secrets = node_views(state, Around(run="", now=0.0)), needed(loaded.plan)
     if common.json:
         shown = [{"path": node.path, "kind": node.kind, "title": node.title} for node in nodes]
-        print_json({"schema": 1, "file": str(file), "variables": state.facts.variables, "nodes": shown})
+        variables = state.facts.variables
+        print_json({"schema": 1, "file": str(file), "variables": variables, "secrets": secrets, "nodes": shown})
         return 0
     draw(tree_lines(nodes, marks_for(sys.stdout), whole=True), common)
+    for one in secrets:
+        draw([Line(words.one_line(f"secret {one.name} from {one.origin}, for `{one.needed_by}`"), "dim")], common)
     draw([Line(f"{file}: nothing was run", "dim")], common, sys.stderr)
     return 0

@@ -54,6 +54,8 @@ def _node_lines(source: Source, record: NodeRecord) -> Iterator[Line]:
         yield Line(f"reason: {words.one_line(record.reason)}")
     if record.items is not None:
         yield Line(words.amount(record.items, "item"))
+    if record.secrets:
+        yield Line(f"secrets {', '.join(record.secrets)}")
     for attempt in record.attempts:
         yield from _attempt_lines(attempt)
     for name, value in record.results.items():

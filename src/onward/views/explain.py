@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
-from onward.model.nodes import Included, Kind, Node, Plan, Run, Secret, Variable
+from onward.model.nodes import Included, Kind, Node, Plan, Run, Variable
 from onward.model.values import Ref, Root, Template, Text
 from onward.plan.digest import IN, LOOP_IN
 from onward.state.instance import Instance, Role
@@ -22,6 +22,7 @@ from onward.state.lookup import climb, join
 from onward.state.run_state import RunState
 from onward.tasks.chain import Link, chain_of
 from onward.tasks.context import OF_ONE_TASK
+from onward.views.secrets import origin_of
 from onward.views.words import plain
 
 VariableLines = Mapping[tuple[str, str], int]
@@ -210,7 +211,7 @@ class _Explainer:
                 found[node.loop.item] = f"loop variable of {_name(node)}"
         for link in links:
             self._add_env(found, link)
-        origins = {secret.name: _origin(secret) for secret in self._plan.secrets}
+        origins = {secret.name: origin_of(secret) for secret in self._plan.secrets}
         for link in links:
             for name in link.node.secrets:
                 found[name] = f"secret from {origins.get(name, 'nowhere')}, released by {_name(link.node)}"
@@ -307,12 +308,6 @@ def _work_word(name: str, node: Node) -> str:
 
 def _loop_word(name: str) -> str:
     return {"items": "for-each", "glob": "for-each", "command": "for-each", "item": "as"}.get(name, name.rstrip("_"))
-
-
-def _origin(secret: Secret) -> str:
-    if secret.env is not None:
-        return f"the variable {secret.env} of the caller"
-    return f"the file {secret.file}" if secret.file is not None else f"the command {' '.join(secret.command)}"
 
 
 def _loops_around(user: Instance) -> list[Node]:

@@ -16,6 +16,7 @@ from onward.state.instance import Instance
 from onward.views import words
 from onward.views.nodes import node_status
 from onward.views.output import written_by
+from onward.views.secrets import released_to
 from onward.views.source import Source
 from onward.views.titles import node_title
 
@@ -99,6 +100,7 @@ class NodeRecord(Struct, frozen=True, kw_only=True):
     artifacts: list[Made]
     metrics: dict[str, float]
     items: int | None
+    secrets: list[str]
     history: list[Happened]
 
 
@@ -124,6 +126,7 @@ def node_record(source: Source, path: str, events: Iterable[ev.Event]) -> NodeRe
         artifacts=[Made(path=one.path, bytes=one.bytes, sha256=one.sha256) for one in instance.artifacts],
         metrics=gathering.metrics,
         items=len(instance.items) if instance.items is not None else None,
+        secrets=released_to(instance) if node is not None else [],
         history=gathering.history,
     )
 
