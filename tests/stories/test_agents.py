@@ -210,6 +210,42 @@ def test_everything_is_killed_in_mid_reply_and_the_session_goes_on(agents: Agent
     assert agents.events("attempt_start")[-1]["continued"] is True
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_paused_prompt_goes_on_in_its_session(agents: Agents, dialect: str):
+    agents.workflow(dialect, "say MARK-a\nFAKE wait:never")
+    driver = agents.project.start("run", "w.yaml")
+    agents.wait_until_it_waits()
+    agents.project.onward("pause", "--now").check()
+    assert driver.wait(30) == 3
+    agents.project.onward("resume", "--yes").check()
+    first, second = agents.ledger()
+    assert (second["new"], second["session"]) == (False, first["session"])
+    assert agents.reply() == "turn 2, seen MARK-a"
+    assert [end["outcome"] for end in agents.ends()] == ["interrupted", "ok"]
+
+
+def test_a_program_of_ones_own_goes_on_too(agents: Agents):
+    script = (
+        'echo "$0" >> ledger.txt; echo "{\\"id\\": \\"s-1\\"}"; touch began; '
+        'test "$0" = s-1 || sleep 60; echo "{\\"reply\\": \\"done\\"}"'
+    )
+    adapter = {
+        "command": ["sh", "-c", script, "new"],
+        "continue": ["sh", "-c", script, "{session}"],
+        "session": "jsonl:id",
+        "reply": "jsonl:reply",
+    }
+    task = {"prompt": "work", "adapter": "mine", "session": "keep"}
+    agents.project.workflow(json.dumps({"adapters": {"mine": adapter}, "task": [{"ask": task}]}))
+    driver = agents.project.start("run", "w.yaml")
+    agents.project.wait_for_file("began")
+    agents.project.wait("its session is in the journal", lambda: bool(agents.events("attempt_session")))
+    agents.project.kill_all(driver)
+    agents.project.onward("resume", "--yes").check()
+    assert agents.project.ledger == ["new", "s-1"]
+    assert agents.reply() == "done"
+
+
 def test_a_fresh_session_gets_the_whole_prompt_again(agents: Agents):
     agents.workflow("claude", "say MARK-a\nFAKE wait:never", session="fresh")
     driver = agents.project.start("run", "w.yaml")

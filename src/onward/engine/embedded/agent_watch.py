@@ -13,7 +13,8 @@ from onward.model.events import AttemptSession
 from onward.tasks.agents.agent import Agent, SessionId
 from onward.tasks.agents.dialects import DIALECTS
 from onward.tasks.agents.outcome import GOES_ROUND, WAITS_OUT_A_LIMIT
-from onward.tasks.agents.reading import StreamReader, read_stream
+from onward.tasks.agents.places import session_teller
+from onward.tasks.agents.reading import Dialect, StreamReader, read_stream
 from onward.tasks.agents.versions import ask_version, place_of
 from onward.tasks.ending import end_process_tree
 from onward.tasks.failures import Failure
@@ -22,7 +23,7 @@ from onward.tasks.prepare import Prepared
 
 FIRST_LOOK_S = 0.05
 LAST_LOOK_S = 2.0
-LONG_WAIT_S = 30.0
+LONG_WAIT_S = 60.0
 """an agent that says it will wait at least so long is stopped"""
 
 
@@ -39,7 +40,7 @@ class AgentWatch:
         """Follow the output of an attempt that runs, if it is one of an agent that tells of itself meanwhile."""
         agent, event = prepared.agent, prepared.event
         self._ask_version(prepared)
-        dialect = DIALECTS.get(agent.dialect) if agent is not None else None
+        dialect = _dialect_of(agent) if agent is not None else None
         if agent is None or dialect is None:
             return
         known = event.session is not None or agent.session is SessionId.NONE
@@ -50,7 +51,7 @@ class AgentWatch:
     @staticmethod
     def session_said(prepared: Prepared) -> str | None:
         """The id that an attempt told before everything that looked after it was killed."""
-        dialect = DIALECTS.get(prepared.agent.dialect) if prepared.agent is not None else None
+        dialect = _dialect_of(prepared.agent) if prepared.agent is not None else None
         if dialect is None or prepared.event.session is not None:
             return prepared.event.session
         return read_stream(dialect, f"{prepared.folder}/out").session
@@ -122,6 +123,12 @@ class AgentWatch:
         """What is known of the version of its program."""
         asked = self._versions.get(agent.program)
         return asked.result() if asked is not None and asked.done() and not asked.cancelled() else None
+
+
+def _dialect_of(agent: Agent) -> Dialect | None:
+    if agent.places is not None:
+        return session_teller(agent.places)
+    return DIALECTS.get(agent.dialect)
 
 
 class _Watched:

@@ -10,11 +10,12 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from onward.engine.embedded.agents import Agents
 from onward.engine.embedded.leftovers import Leftovers
 from onward.engine.embedded.records import finish_node
 from onward.engine.embedded.workers import Workers
@@ -61,9 +62,6 @@ from onward.tasks.prepare import Prepared, prepare, prepared_before
 from onward.tasks.surroundings import Surroundings
 from onward.tasks.validators import validate
 
-if TYPE_CHECKING:
-    from onward.engine.embedded.agent_watch import AgentWatch
-
 ANSWER_WITHIN_S = 4 * KILL_AFTER_S
 """a stopped task ends within `KILL_AFTER_S`, and its end is told a moment later"""
 
@@ -103,7 +101,7 @@ class Work:
         self._happened: Happened = lambda *_: None
         self._fail: Callable[[BaseException], None] = lambda _: None
         self._workers = Workers(link, folder, context, self._call_ended)
-        self._agents: AgentWatch | None = None
+        self._agents = Agents(lambda event: self._happened(event), self.stop)
         self._leftovers = Leftovers(folder, context.run, self._leftover_ended)
 
     @property
@@ -125,8 +123,7 @@ class Work:
             errand.cancel()
         self._workers.close()
         self._leftovers.close()
-        if self._agents is not None:
-            self._agents.close()
+        self._agents.close()
         if self._keepers_lost:
             self._link.close()
 
@@ -155,20 +152,12 @@ class Work:
         else:
             self._begin_now(begun, begun.prepared)
 
-    def _watch(self) -> AgentWatch:
-        """Made for the first prompt: what is known of agents is not read for a run without any."""
-        if self._agents is None:
-            from onward.engine.embedded.agent_watch import AgentWatch
-
-            self._agents = AgentWatch(lambda event: self._happened(event), self.stop)
-        return self._agents
-
     async def _begin_agent(self, begun: Begun, prepared: Prepared) -> None:
         path, attempt = begun.event.path, begun.event.attempt
         earlier = [marker_of(self._context.folder, path, number) for number in range(1, attempt)]
         problem: TaskError | None = None
         try:
-            await self._watch().clear_the_way(prepared, earlier)
+            await self._agents.clear_the_way(prepared, earlier)
         except TaskError as error:
             problem = error
         if self._running.get(path) is not begun:
@@ -190,8 +179,7 @@ class Work:
                 self._workers.call(request)
             else:
                 self._start(request)
-            if prepared.agent is not None:
-                self._watch().watch(prepared)
+            self._agents.begun(prepared)
         except KeeperLost:
             self._keeper_lost()
         except TaskError as error:
@@ -268,17 +256,14 @@ class Work:
         if path is None or begun is None:
             return
         prepared = begun.prepared or self._before(path)
-        asked = self._watch().is_asked(prepared.agent) if prepared.agent is not None else None
-        if asked is not None:
-            asked.add_done_callback(lambda _: self._attempt_ended(id, exit))
+        version = self._agents.version_to_come(prepared)
+        if version is not None:
+            version.add_done_callback(lambda _: self._attempt_ended(id, exit))
             return
         reason = self._stopping.get(path)
         self._forget(path)
         try:
-            event = prepared.collect(self._around, exit, stopped=reason)
-            version = self._watch().version_of(prepared.agent) if prepared.agent is not None else None
-            if version is not None:
-                event = msgspec.structs.replace(event, adapter_version=version)
+            event = self._agents.with_version(prepared, prepared.collect(self._around, exit, stopped=reason))
         except StateError as error:
             self._fail(error)
             return
@@ -287,8 +272,7 @@ class Work:
     def _forget(self, path: str) -> None:
         begun = self._running.pop(path, None)
         self._stopping.pop(path, None)
-        if self._agents is not None:
-            self._agents.forget(path)
+        self._agents.forget(path)
         if begun is not None:
             self._paths.pop(begun.marker, None)
 
@@ -341,9 +325,7 @@ class Work:
             is_call = instance.node is not None and instance.node.kind is Kind.CALL
             word = self._leftovers.look(instance.path, instance.attempt, marker, is_call)
             self._observer.message("note", f"`{instance.path}`: {word}")
-            before = self._before(instance.path)
-            if before.agent is not None:
-                self._watch().watch(before)
+            self._agents.begun(self._before(instance.path))
 
     def _leftover_ended(self, path: str, marker: str, exit: Exit | None) -> None:
         if exit is not None:
@@ -368,12 +350,9 @@ class Work:
                 attempt=begun.event.attempt,
                 outcome=Outcome.INTERRUPTED,
                 error=reason or "interrupted",
-                session=self._session_said(prepared),
+                session=self._agents.session_said(prepared),
             )
         )
-
-    def _session_said(self, prepared: Prepared) -> str | None:
-        return None if prepared.agent is None else self._watch().session_said(prepared)
 
     def _before(self, path: str) -> Prepared:
         return prepared_before(self._around, self._state.instances[path])

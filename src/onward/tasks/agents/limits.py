@@ -37,7 +37,7 @@ _TROUBLES = (
     (Trouble.NO_SESSION, "no such session"),
     (Trouble.NO_SESSION, "invalid session (?:id|identifier)"),
     (Trouble.NO_SESSION, r"(?:session|thread|conversation) (?:\S+ )?(?:not found|does not exist)"),
-    (Trouble.NO_SESSION, "no (?:saved )?session found"),
+    (Trouble.NO_SESSION, "no (?:saved |previous )?sessions? found"),
     (Trouble.QUOTA, "out of credits?|spend cap|credit balance is too low|payment required|billing_error"),
     (Trouble.QUOTA, "insufficient[_ ](?:quota|funds|credit)|check your plan and billing"),
     (Trouble.LIMIT, r"hit your (?:\S+ ){0,2}limit|limit will reset|limits? (?:has been )?reached"),

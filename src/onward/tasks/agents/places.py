@@ -12,7 +12,7 @@ from typing import Any
 
 from onward import clock
 from onward.model.nodes import Adapter
-from onward.tasks.agents.reading import Reading, Told
+from onward.tasks.agents.reading import Dialect, Reading, Told
 from onward.tasks.failures import Failure
 from onward.tasks.json_text import from_json, to_json
 from onward.tasks.output_files import read_text_bytes, read_whole
@@ -37,6 +37,15 @@ def read_places(adapter: Adapter, path: str, size: int) -> Reading:
         moment = _moment(limit)
         reading.limit = Told(at=moment.timestamp() if moment is not None else None)
     return reading
+
+
+def session_teller(adapter: Adapter) -> Dialect | None:
+    """What hears the session id while the program runs, where it stands in a line of its own."""
+    form, _, path = (adapter.session or "").partition(":")
+    if form != "jsonl":
+        return None
+    way = path.split(".")
+    return lambda reading, event: reading.names_session(_text_of(at(event, way)))
 
 
 def _find(wanted: dict[str, str], path: str, size: int) -> dict[str, Any]:
