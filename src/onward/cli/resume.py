@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +29,13 @@ from onward.store.runs import Store
 @click.option("--plan", is_flag=True, help="Show what would be done with each task; nothing is changed.")
 @click.option("--fresh", is_flag=True, help="Archive the run, and start a new one with the same variables.")
 @click.option("--view", is_flag=True, help="Show what the run has made so far; nothing is changed.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PLACE",
+    help="A `.sparq` folder: show it, and go on where it names its workflow (or --fresh, --view).",
+)
 @click.option("--var", "given", multiple=True, metavar="K=V", help="A new value for tasks that still run.")
 @click.option("--budget", multiple=True, metavar="K=V", help="Raise a budget: usd=10, or PATH:tokens=500000.")
 @choice_options
@@ -49,6 +57,7 @@ def command(
     plan: bool,
     fresh: bool,
     view: bool,
+    source: Path | None,
     given: tuple[str, ...],
     budget: tuple[str, ...],
     choices: Mapping[str, Any],
@@ -75,6 +84,10 @@ def command(
         chosen = {name: bool(value) for name, value in choices.items()} | {"budget": bool(budget)}
         refuse_with_all(run, given, **chosen, **given_flags, plan=plan, fresh=fresh, view=view)
         return resume_all(common, adapter=adapter, limit=limit, detach=detach, reason=reason)
+    if source is not None:
+        from onward.cli.resume_sparq import resume_sparq
+
+        return resume_sparq(source, common, fresh=fresh, view=view, plan=plan, store=common.store)
     store = store_of(common)
     decided = yes or fresh or view or plan or any(choices.values()) or accept_damage or take_over
     asks = can_ask() and not decided and not common.json

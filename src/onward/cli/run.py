@@ -27,6 +27,13 @@ from onward.errors import UsageError
 @click.option(
     "--rerun", multiple=True, metavar="NAME", help="With --resume: do this task again though it is listed as completed."
 )
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PLACE",
+    help="Take over what a `.sparq` folder or a state file says is done.",
+)
 @click.option("--id", "run_id", metavar="ID", help="The id of the run (made from the workflow's name and the time).")
 @click.option("--adapter", metavar="NAME", envvar="ONWARD_ADAPTER", help="The agent for prompts that name none.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many tasks at once.")
@@ -43,6 +50,7 @@ def command(
     vars_file: Path | None,
     resume: bool,
     rerun: tuple[str, ...],
+    source: Path | None,
     run_id: str | None,
     adapter: str | None,
     limit: int | None,
@@ -73,6 +81,7 @@ def command(
         limit=limit or settings.limit,
         resume=resume,
         rerun=rerun,
+        source=source,
     )
     where = at(store)
     if engine == TEMPORAL:

@@ -216,6 +216,22 @@ def _needed(plan: Plan, done: set[str]) -> Iterator[tuple[str, Ref]]:
             yield user, ref
 
 
+def needed_results(plan: Plan, done: set[str], handing: set[str]) -> dict[str, list[str]]:
+    """Done top-level tasks whose results are needed and unknown, with who needs them; of `handing` the hand-off is.
+
+    What is done again may need others in its turn, so it is looked at until nothing is added.
+    """
+    found: dict[str, list[str]] = {}
+    while True:
+        more: dict[str, list[str]] = {}
+        for user, ref in _needed(plan, done - set(found)):
+            if ref.field != "hand-off" or _top(ref) not in handing:
+                more.setdefault(_top(ref), []).append(f"`{user}`")
+        if not more:
+            return found
+        found |= {name: list(dict.fromkeys(users)) for name, users in more.items()}
+
+
 def _is_of_result(ref: Ref) -> bool:
     return ref.default is None and not (ref.field == "status" and "/" not in ref.node)
 

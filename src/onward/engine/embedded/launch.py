@@ -43,6 +43,7 @@ from onward.tasks.worktrees import Worktrees, has_own
 
 if TYPE_CHECKING:
     from onward.mirrors.state_import import Imported
+    from onward.recovery.sparq import SparqImported
 
 EXIT_CODES = {
     RunStatus.SUCCEEDED: 0,
@@ -65,6 +66,8 @@ class StartOptions(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     resume: bool = False
     rerun: tuple[str, ...] = ()
+    source: Path | None = None
+    """a `.sparq` folder or a state file to take over"""
 
 
 class ResumeOptions(Struct, frozen=True, kw_only=True):
@@ -147,13 +150,15 @@ def start_run(options: StartOptions, observer: Observer) -> RunResult:
         for warning in loaded.warnings:
             observer.message("warning", str(warning))
         store = store_for_file(options.file, options.store)
-        imported = None
+        imported: Imported | SparqImported | None = None
         if options.resume:
             found = _from_state_file(options, loaded.plan, observer)
             if isinstance(found, RunFolder):
                 resume = ResumeOptions(run=found, variables=options.variables, yes=True, reason="--resume")
                 return _resume(resume, observer, link)
             imported = found
+        elif options.source is not None:
+            imported = _from_source(options.source, loaded.plan, observer)
         return _start(options, store, loaded.plan, loaded.files, imported, observer, link)
     finally:
         gc.enable()
@@ -165,7 +170,7 @@ def _start(
     store: Store,
     plan: Plan,
     files: dict[str, bytes],
-    imported: Imported | None,
+    imported: Imported | SparqImported | None,
     observer: Observer,
     link: KeeperLink,
 ) -> RunResult:
@@ -218,7 +223,7 @@ def _start(
     return _drive(session)
 
 
-def _variables(options: StartOptions, plan: Plan, imported: Imported | None) -> dict[str, str]:
+def _variables(options: StartOptions, plan: Plan, imported: Imported | SparqImported | None) -> dict[str, str]:
     from onward.plan.inputs import resolve_variables
 
     from_file: dict[str, str] = {}
@@ -234,6 +239,15 @@ def _variables(options: StartOptions, plan: Plan, imported: Imported | None) -> 
 def _stored(plan: Plan, store: Store) -> bytes:
     """The plan as the run keeps it: places relative to the store, so that a project can be moved."""
     return msgspec.json.encode(msgspec.structs.replace(plan, file=store.relative(Path(plan.file))))
+
+
+def _from_source(source: Path, plan: Plan, observer: Observer) -> Imported | SparqImported:
+    from onward.recovery.sources import import_from
+
+    imported = import_from(source, plan)
+    for warning in imported.warnings:
+        observer.message("warning", warning)
+    return imported
 
 
 def _from_state_file(options: StartOptions, plan: Plan, observer: Observer) -> RunFolder | Imported | None:
