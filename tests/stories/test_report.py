@@ -172,6 +172,20 @@ def test_output_that_is_gone_or_unreadable_is_told_in_its_place(project: Project
     assert "cannot be read" in page_of(project.root / "g1.html").text
 
 
+def test_a_secret_that_a_task_printed_is_not_on_the_page(project: Project) -> None:
+    project.workflow("""
+        secrets: {TOKEN: {env: TOKEN}}
+        task:
+          - leak: {run: "echo \\"token is $TOKEN\\"; echo $TOKEN >&2; exit 4", secrets: [TOKEN]}
+    """)
+    secret = "s3cr3t-0f-th3-st0ry"
+    project.onward("run", "w.yaml", "--id", "s1", TOKEN=secret).check(1)
+    project.onward("report", "s1", TOKEN=secret).check()
+    page = page_of(project.root / "s1.html")
+    assert secret not in page.source
+    assert "token is ***" in page.text
+
+
 def test_huge_output_is_cut_from_its_beginning_and_the_page_says_so(project: Project) -> None:
     project.workflow("""
         task:
