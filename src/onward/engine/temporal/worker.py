@@ -11,7 +11,8 @@ from datetime import timedelta
 
 from msgspec import Struct
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from onward.engine.temporal import messages as ms
@@ -32,6 +33,7 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     store: str | None = None
     slots: int = 100
     workflows: bool = True
+    deployment: str | None = None
     build_id: str | None = None
 
 
@@ -67,7 +69,18 @@ def _worker(client: Client, queue: str, options: WorkerOptions, activities: Acti
         sticky_queue_schedule_to_start_timeout=STICKY,
         max_heartbeat_throttle_interval=THROTTLE,
         default_heartbeat_throttle_interval=THROTTLE,
-        build_id=options.build_id,
+        deployment_config=_deployment(options),
+    )
+
+
+def _deployment(options: WorkerOptions) -> WorkerDeploymentConfig | None:
+    """Runs stay with the release that began them, where releases are told apart."""
+    if options.deployment is None or options.build_id is None:
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(deployment_name=options.deployment, build_id=options.build_id),
+        use_worker_versioning=True,
+        default_versioning_behavior=VersioningBehavior.PINNED,
     )
 
 
