@@ -49,12 +49,14 @@ def command(
     folders = store.runs() if everything else [store.find(run)]
     asked = [_ask(folder, common, reason, grace, now=now, quiet=everything) for folder in folders]
     waiting = [pair for pair in asked if pair is not None]
-    code = 0
+    rows = []
     for folder, grace_s in waiting:
         paused = _wait(folder, wait_s if wait_s is not None else grace_s + BEYOND_GRACE_S)
-        code = code if paused else EXIT_NOT_YET
+        rows.append({"run": folder.run_id, "paused": paused})
         _tell(common, folder, at(store), paused=paused)
-    return code
+    if common.json:
+        print_json({"schema": 1, "runs": rows} if everything else {"schema": 1, **rows[0]})
+    return 0 if all(row["paused"] for row in rows) else EXIT_NOT_YET
 
 
 def _ask(
@@ -98,8 +100,6 @@ def _quiet(source: Source) -> bool:
 
 
 def _tell(common: Common, folder: RunFolder, where: str, *, paused: bool) -> None:
-    if common.json:
-        print_json({"schema": 1, "run": folder.run_id, "paused": paused})
     if paused:
         common.note(f"run {folder.run_id} is paused; go on with: onward resume {folder.run_id}{where}")
     else:

@@ -13,6 +13,7 @@ from onward.cli.target import print_json, run_and_path, store_of, unknown_node
 from onward.journal.reader import read
 from onward.model import events as ev
 from onward.views import words
+from onward.views.decisions import Decision, Decisions, about, decisions
 from onward.views.record import NodeRecord, Result, Try, node_record, result_head
 from onward.views.run_record import RunRecord, run_record
 from onward.views.source import Source
@@ -23,8 +24,9 @@ RESULT_CHARACTERS = 2000
 
 @click.command("show")
 @click.argument("words_given", metavar="[RUN] [PATH]", nargs=-1)
+@click.option("--decisions", "audit", is_flag=True, help="Who paused, resumed, approved, skipped…, and why.")
 @common_options(json=True)
-def command(common: Common, words_given: tuple[str, ...]) -> int:
+def command(common: Common, words_given: tuple[str, ...], audit: bool) -> int:
     """Show the record of a node: attempts, results, artifacts, why it ran or was kept.
 
     Without PATH: what happened to the run as a whole.
@@ -32,6 +34,10 @@ def command(common: Common, words_given: tuple[str, ...]) -> int:
     folder, path = run_and_path(store_of(common), words_given)
     source = Source(folder, use_cache=False)
     events: Iterator[ev.Event] = iter(read(folder.journal, check_chain=False))
+    if audit:
+        made = decisions(folder.run_id, events if path is None else about(path, events))
+        print_json(made) if common.json else draw(_decision_lines(made), common)
+        return 0
     if path is None:
         whole = run_record(source, events)
         print_json(whole) if common.json else draw(_run_lines(whole), common)
@@ -97,6 +103,24 @@ def _result_lines(source: Source, name: str, value: Result) -> Iterator[Line]:
         yield Line(f"  | {line}")
     if len(head) >= RESULT_CHARACTERS:
         yield Line("  | …", "dim")
+
+
+# ---------------------------------------------------------------- decisions
+
+
+def _decision_lines(made: Decisions) -> Iterator[Line]:
+    for one in made.decisions:
+        path = f" {words.one_line(one.path)}" if one.path else ""
+        choice = f" ({words.one_line(one.choice)})" if one.choice and one.what == "answered" else ""
+        by = f" by {words.one_line(one.by)}" if one.by else f" by {one.cause}" if one.cause else ""
+        reason = f": {words.one_line(one.reason)}" if one.reason else ""
+        yield Line(f"{words.moment(clock.from_iso(one.at))}  {one.what}{path}{choice}{by}{reason}", _style_of(one))
+        if one.paths:
+            yield Line(f"    done again: {', '.join(map(words.one_line, one.paths))}", "dim")
+
+
+def _style_of(one: Decision) -> str:
+    return "warning" if one.what in ("rolled back", "taken over", "cancelled", "rejected", "skipped") else ""
 
 
 # ---------------------------------------------------------------- the run

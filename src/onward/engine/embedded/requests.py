@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from onward.engine.embedded.opening import Opened, open_run
 from onward.errors import RunBusy, UsageError
 from onward.model import events as ev
-from onward.state.fold import fold
+from onward.state.fold import PERSON, fold
 from onward.state.gate_rules import refusal
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
@@ -75,9 +75,10 @@ def pause(folder: RunFolder, reason: str, by: str, grace_s: float, tell: Callabl
         state = opened.state
         if state.facts.end is not None:
             raise UsageError(f"run `{folder.run_id}` has ended already: {state.facts.end.value}")
-        if state.pausing is not None and state.pausing.complete:
-            return ()
-        return (ev.PauseRequest(reason=reason, by=by, grace_s=0), ev.WorkflowPause())
+        asked = ev.PauseRequest(reason=reason, by=by, grace_s=0)
+        if state.pausing is None or not state.pausing.complete:
+            return (asked, ev.WorkflowPause())
+        return () if state.pausing.cause == PERSON else (asked,)
 
     payload: dict[str, object] = {"reason": reason, "by": by, "grace_s": grace_s}
     return _send(folder, "pause", payload, make, tell)

@@ -54,6 +54,7 @@ class Signals:
         self._interrupts = 0
         self._watched: int | None = None
         self._poll: asyncio.TimerHandle | None = None
+        self._taken: set[str] = set()
         self._snapshot_every_s = _snapshot_every(tell)
 
     def __enter__(self) -> Signals:
@@ -129,10 +130,17 @@ class Signals:
             return
         try:
             for request in inbox.take():
-                self._obey(request)
-                self._driver.schedule_done(lambda request=request: inbox.done(request))  # type: ignore[misc]
+                # It stays there until its event is on the disk: a look in between finds it again.
+                if request.name not in self._taken:
+                    self._taken.add(request.name)
+                    self._obey(request)
+                    self._driver.schedule_done(lambda request=request: self._done(request))  # type: ignore[misc]
         except OnwardError as error:
             self._driver.fail(error)
+
+    def _done(self, request: Signal) -> None:
+        self._folder.inbox.done(request)
+        self._taken.discard(request.name)
 
     def _decide(self, what: dict[str, Any], by: str) -> None:
         decision = Decision(
