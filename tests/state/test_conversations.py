@@ -87,6 +87,21 @@ def test_a_limit_without_a_time_is_waited_for_longer_each_time(limits: int, dela
     assert action == WaitForRetry("a", limits + 1, delay)
 
 
+def test_no_time_of_a_group_passes_while_a_limit_is_waited_for() -> None:
+    until = AT + dt.timedelta(hours=5)
+    later = until + dt.timedelta(minutes=1)
+    state = told(
+        start(1),
+        ev.AttemptEnd(path="a", attempt=1, outcome=Outcome.LIMITED, reset_at=until, at=AT + dt.timedelta(minutes=1)),
+        ev.RetryWait(path="a", attempt=2, until=until, at=AT + dt.timedelta(minutes=1)),
+    )
+    assert state.active_s(until.timestamp()) == 60
+    fold(state, ev.WorkflowResume(at=AT + dt.timedelta(hours=2)))
+    assert state.active_s(until.timestamp()) == 60
+    fold(state, ev.AttemptStart(path="a", attempt=2, adapter="x", at=until))
+    assert state.active_s(later.timestamp()) == 120
+
+
 def test_a_limit_runs_on_the_wall_clock_through_a_pause_and_a_resume() -> None:
     until = AT + dt.timedelta(hours=1)
     later = AT + dt.timedelta(minutes=30)

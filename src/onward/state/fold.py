@@ -201,6 +201,8 @@ def _workflow_resume(state: RunState, event: ev.WorkflowResume) -> None:
     if state.pausing is not None:
         _shift_delays(state, now - state.pausing.requested_at)
     state.pausing = state.cancelling = None
+    if not state.running and any(map(_waits_for_limit, state.instances.values())):
+        _close_span(state)
     forget_failures(state)
 
 
@@ -301,6 +303,8 @@ def _node_end(state: RunState, event: ev.NodeEnd) -> None:
 def _attempt_start(state: RunState, event: ev.AttemptStart) -> None:
     instance = _touched(state, event.path)
     restart_sections(state, instance)
+    if state.facts.span_at is None and state.pausing is None:
+        state.facts.span_at = state.facts.last_at
     if instance.stage is not Stage.RUNNING:
         state.running += 1
     instance.stage, instance.status = Stage.RUNNING, Status.RUNNING
@@ -417,7 +421,14 @@ def _retry_wait(state: RunState, event: ev.RetryWait) -> None:
     instance = _touched(state, event.path)
     instance.stage, instance.status = Stage.WAITING, Status.WAITING
     instance.until = event.until.timestamp()
+    if _waits_for_limit(instance) and not state.running:
+        _close_span(state)
     _move_on(state, instance)
+
+
+def _waits_for_limit(instance: Instance) -> bool:
+    """While nothing but a limit is waited for, no time of a `timeout` passes."""
+    return instance.stage is Stage.WAITING and instance.outcome is Outcome.LIMITED
 
 
 # --- conditions -----------------------------------------------------------------------------------------------
