@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -103,8 +104,10 @@ async def _history(address: str, run: str) -> dict[str, Any]:
 def _without_hosts(data: Any) -> Any:
     """Which process of which machine did it says nothing to anybody else."""
     if isinstance(data, dict):
-        return {key: "worker" if key == "identity" else _without_hosts(value) for key, value in data.items()}
-    return [_without_hosts(each) for each in data] if isinstance(data, list) else data
+        return {key: _without_hosts(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_without_hosts(each) for each in data]
+    return "worker" if isinstance(data, str) and re.match(r"\d+@", data) else data
 
 
 

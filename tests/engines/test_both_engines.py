@@ -323,3 +323,21 @@ def test_what_commands_print_for_programs_is_the_same(project: Told):
     assert [(row["run"], row["status"]) for row in rows] == [(project.run, "failed")]
     project.onward("graph", project.run).check()
     project.onward("show", project.run, "all/x", "--json").check()
+
+
+def test_a_pause_and_a_failure_leave_snapshots_and_the_state_file_is_kept_up(project: Told):
+    run(
+        project,
+        """
+        checkpoint: {state-file: state.json, cleanup-policy: never}
+        task:
+          - a: {run: 'echo a >> ledger.txt'}
+          - b: {run: 'exit 3'}
+    """,
+        code=1,
+    )
+    kept = json.loads(project.read("state.json"))
+    assert kept["completed_tasks"] == ["a"]
+    assert kept["failed_tasks"] == ["b"]
+    listed = json.loads(project.onward("snapshot", "list", project.run, "--json").check().out)
+    assert [one["cause"] for one in listed["snapshots"]] == ["failure"]

@@ -162,6 +162,8 @@ class Activities:
         with _Told():
             async with self._at(asked) as site:
                 site.ground.write(ms.unpack(entries, Entries), asked.epoch)
+                if errand.kind == "snapshot":
+                    return ms.pack(_snapshot(site.ground, errand.purpose, asked.epoch))
                 hands = site.hands()
                 future = _perform(hands, site.ground, errand)
             asker = errand.asker or errand.path
@@ -298,6 +300,11 @@ class _Told:
             raise ApplicationError(
                 str(error), type=ms.STALE if stale else ms.TROUBLE, non_retryable=stale
             ) from error
+
+
+def _snapshot(ground: Ground, cause: str, epoch: int) -> ms.Answered:
+    taken = ground.snapshot(cause, epoch)
+    return ms.Answered(entries=[ms.entry(taken)] if taken is not None else [], journaled=ground.position.seq)
 
 
 def _perform(hands: Labour, ground: Ground, errand: ms.Errand) -> asyncio.Future[list[ev.Event]]:

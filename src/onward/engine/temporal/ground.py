@@ -19,6 +19,7 @@ import msgspec
 from onward import files
 from onward.engine.embedded.opening import base_of
 from onward.engine.temporal import messages as ms
+from onward.engine.temporal.mirrors import Mirrors
 from onward.errors import JournalError, StateError, StoreError
 from onward.journal import reader, repair
 from onward.journal.lines import START
@@ -58,6 +59,7 @@ class Ground:
         self.state = RunState(self.plan)
         self.position = START
         self.fits = True
+        self._mirrors = Mirrors(folder, self.state)
         self._before: dict[str, Instance | None] = {}
         self._journal: Journal | None = None
         self._busy = asyncio.Lock()
@@ -86,7 +88,8 @@ class Ground:
         self.position = reading.position
         if not self.state.live:
             settle(self.state)
-        if moved and self._journal is not None:
+        if moved:
+            self._mirrors.somebody_wrote()
             self._close_journal()
 
     def before(self, path: str, attempt: int) -> Instance:
@@ -111,6 +114,11 @@ class Ground:
         journal.flush()
         self.position = journal.position
         self._note_engine(fresh)
+        self._mirrors.changed(fresh, journal)
+
+    def snapshot(self, cause: str, epoch: int) -> ev.SnapshotTaken | None:
+        """A snapshot of what is in the journal."""
+        return self._mirrors.snapshot(cause, self._opened(epoch))
 
     def close(self) -> None:
         """Let go of the files."""

@@ -67,6 +67,8 @@ class Hands:
         self.running: dict[str, Running] = {}
         self.errands = 0
         self.problem = ""
+        self.snapshots: dict[str, ms.Answered | None] = {}
+        """by cause; None: it is being taken"""
         self.host = given.host
         self._given = given
         self._state = state
@@ -137,14 +139,20 @@ class Hands:
         """End everything that runs: attempts are interrupted, questions are asked again later."""
         for path in list(self.running):
             self.stop(path, reason)
-        for handle in list(self._asked):
-            handle.cancel()
+        for handle, path in list(self._asked.items()):
+            if path:
+                handle.cancel()
 
     def look_after(self, path: str, attempt: int) -> None:
         """Find out about an attempt that an earlier execution, or another engine, began."""
         running = Running(path=path, attempt=attempt, seq=0, queue=self._queue_of(path))
         self.running[path] = running
         self._spawn(self._looked_after(running))
+
+    def snapshot(self, cause: str) -> None:
+        """Take a snapshot; what came of it stands in `snapshots`."""
+        self.snapshots[cause] = None
+        self._send(ms.Errand(kind="snapshot", path="", purpose=cause))
 
     # --- attempts -----------------------------------------------------------------------------------------------
 
@@ -303,7 +311,7 @@ class Hands:
             heartbeat_timeout=timedelta(seconds=self._given.heartbeat_s),
             retry_policy=RETRY,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            summary=f"{errand.path}: {errand.where or errand.kind}",
+            summary=f"{errand.path}: {errand.where or errand.kind}" if errand.path else errand.kind,
         )
         self.errands += 1
         self._asked[handle] = errand.path
@@ -324,7 +332,10 @@ class Hands:
         self.errands -= 1
         self._asked.pop(handle, None)
         self._outbox.delivered(ticket, answered.journaled)
-        if answered.stopped:
+        if errand.kind == "snapshot":
+            self.snapshots[errand.purpose] = answered
+            self._withdraw("")
+        elif answered.stopped:
             self._withdraw(asker)
         for entry in answered.entries:
             self._happened(entry)

@@ -70,7 +70,7 @@ class About(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Errand(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An action that is no attempt: `kind` is condition, artifacts, validate, items, gate or finish."""
+    """An action that is no attempt: `kind` is condition, artifacts, validate, items, gate, finish or snapshot."""
 
     kind: str
     path: str
@@ -117,7 +117,7 @@ class Whole(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What somebody wants of a run: `kind` is pause, cancel, decide or resume."""
+    """What somebody wants of a run: `kind` is pause, cancel, decide, snapshot or resume."""
 
     kind: str
     reason: str = ""

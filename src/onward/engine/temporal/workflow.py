@@ -21,10 +21,13 @@ with workflow.unsafe.imports_passed_through():
     from onward.engine.temporal.hands import Hands
     from onward.engine.temporal.loading import load
     from onward.engine.temporal.outbox import Outbox
+    from onward.mirrors.snapshot_run import PAUSE
     from onward.model import events as ev
     from onward.model.actions import (
         Action,
         BeginAttempt,
+        CompletePause,
+        EndRun,
         ExpireGate,
         StopAttempt,
     )
@@ -35,6 +38,7 @@ with workflow.unsafe.imports_passed_through():
     from onward.state.gate_rules import refusal
     from onward.state.run_state import RunState
 
+FAILURE = "failure"
 TICK_S = 0.001
 """deadlines are named with another last digit from turn to turn: closer than this is the same"""
 
@@ -214,6 +218,7 @@ class OnwardRun:
             now = workflow.now()
             wake(state, now.timestamp())
             actions, due = decide(state, now.timestamp())
+            actions = [action for action in actions if not self._waits_for_snapshot(action)]
             if hold:
                 actions = [action for action in actions if self._is_record(action)]
             if not actions:
@@ -221,6 +226,25 @@ class OnwardRun:
             for action in actions:
                 issue(state, action)
                 self._take(state, action)
+
+    def _waits_for_snapshot(self, action: Action) -> bool:
+        """A pause, and a failure, are recorded when the snapshot of what is quiet now has been taken."""
+        match action:
+            case CompletePause():
+                cause = PAUSE
+            case EndRun(status=Status.FAILED):
+                cause = FAILURE
+            case _:
+                return False
+        if cause not in self._hands.snapshots:
+            self._hands.snapshot(cause)
+        return self._hands.snapshots[cause] is None
+
+    def _pause_event(self, active: tuple[str, ...]) -> ev.WorkflowPause:
+        taken = self._hands.snapshots[PAUSE]
+        events = [entry.event for entry in taken.entries] if taken is not None else []
+        file = next((event.file for event in events if isinstance(event, ev.SnapshotTaken)), None)
+        return ev.WorkflowPause(active=active, snapshot=file)
 
     @staticmethod
     def _is_record(action: Action) -> bool:
@@ -233,6 +257,8 @@ class OnwardRun:
                 self._hands.begin_later(path, attempt, event.seq)
             case StopAttempt(path=path, reason=reason):
                 self._hands.stop(path, reason)
+            case CompletePause(active=active):
+                self._record(ms.entry(self._pause_event(active)))
             case ExpireGate(path=path):
                 self._record(ms.entry(_expired(state, path)))
             case _:
@@ -259,6 +285,8 @@ class OnwardRun:
                 self._record(ms.entry(ev.CancelRequest(reason=request.reason or "cancelled", by=request.by)))
             case "decide":
                 self._answer(state, request)
+            case "snapshot":
+                self._hands.snapshot("request")
             case "resume":
                 self._resume(state, request)
             case _:
@@ -272,6 +300,7 @@ class OnwardRun:
         self._record(
             ms.entry(ev.PauseRequest(reason=request.reason, by=request.by, cause=request.cause, grace_s=grace))
         )
+        self._hands.snapshot("pause-request")
         self._end_grace_later(grace)
 
     def _end_grace_later(self, grace_s: float | None) -> None:
