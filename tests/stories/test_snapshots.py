@@ -508,3 +508,61 @@ def test_a_driven_run_and_one_whose_task_still_runs_are_not_exported(project: Pr
     project.onward("snapshot", "export").check()
     assert (project.root / "r1.onward.tar").stat().st_mode & 0o077 == 0
     assert "already" in project.onward("snapshot", "export").check(2).err
+
+
+# ---------------------------------------------------------------- where only a snapshot was kept
+
+
+def test_a_new_run_goes_on_from_a_snapshot_alone(project: Project, elsewhere: Path) -> None:
+    paused_at_hold(project)
+    other = Project(elsewhere)
+    other.workflow(WORKFLOW)
+    other.write("kept.json", json.dumps(mirror(project)))
+    other.touch("go")
+    other.onward("run", "w.yaml", "--from", "kept.json", "--id", "r2").check()
+    assert other.counts == {"hold": 1, "after": 1}
+    assert other.status()["variables"] == {"ticket": "T-1"}
+    started = json.loads(other.read(".onward/runs/r2/journal.jsonl").splitlines()[0])
+    assert (started["imported"]["kind"], started["imported"]["workflow_id"]) == ("snapshot", "r1")
+
+
+def test_a_snapshot_in_the_middle_of_a_loop_and_a_group_keeps_single_tasks(project: Project) -> None:
+    project.workflow(
+        """
+        task:
+          - each:
+              loop: {for-each: [x, y, z], as: item}
+              env: {item: "{{item}}"}
+              run: echo "each-$item" >> ledger.txt
+          - group:
+              task:
+                - one: {run: echo one >> ledger.txt}
+                - two: {run: echo two >> ledger.txt}
+        """
+    )
+    snapshot = {
+        "workflow_id": "theirs", "timestamp": "2025-01-23T12:34:56Z", "stage": "each",
+        "completed_tasks": ["each[x]", "each[z]", "group/one", "gone"], "pending_tasks": ["each[y]", "group/two"],
+        "failed_tasks": None, "current_task_id": "each[y]", "current_activity_id": "", "task_metrics": None,
+        "workflow_metrics": {}, "configuration": {"timeout": 600, "max_retries": 3},
+    }  # fmt: skip
+    project.write("s.json", json.dumps(snapshot))
+    said = project.onward("run", "w.yaml", "--from", "s.json").check()
+    assert project.counts == {"each-y": 1, "two": 1}
+    assert "`gone`" in said.err
+
+
+def test_a_result_that_a_snapshot_does_not_hold_is_missed_at_the_start(project: Project) -> None:
+    project.workflow("task:\n  - a: {run: echo a}\n  - b: {run: cat, stdin: '{{a.text}}'}\n")
+    snapshot = {"workflow_id": "x", "timestamp": "2025-01-23T12:34:56Z", "completed_tasks": ["a"]}
+    project.write("s.json", json.dumps(snapshot))
+    assert "`b` needs {{a.text}}" in project.onward("run", "w.yaml", "--from", "s.json").check(2).err
+    for bad in ("{", '{"completed_tasks": [], "workflow_id": 3}', '{"completed_tasks": 1, "workflow_id": "x"}'):
+        project.write("s.json", bad)
+        project.onward("run", "w.yaml", "--from", "s.json").check(2)
+
+
+def test_a_snapshot_whose_run_is_here_leads_to_that_run(project: Project) -> None:
+    paused_at_hold(project)
+    said = project.onward("run", "w.yaml", "--from", "mirror/snapshots/r1.snapshot.json").check(2)
+    assert "onward resume r1" in said.err

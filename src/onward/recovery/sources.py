@@ -1,4 +1,4 @@
-"""`--from`: a `.sparq` folder, or a state file of requirement 1 → what a new run of a workflow takes over of it."""
+"""`--from`: a `.sparq` folder, a state file of requirement 1, or a snapshot of 2 → what a new run takes over of it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ def import_from(source: Path, plan: Plan) -> Imported | SparqImported:
         from onward.recovery.sparq import take_over_sparq
 
         return take_over_sparq(read_sparq(source), plan)
-    from onward.mirrors import state_import
+    from onward.mirrors import snapshot_file, snapshot_import, state_import
 
+    directory = os.path.normpath(Path(plan.file).parent / plan.directory)
+    data = snapshot_file.read(source)
+    if data is not None and snapshot_import.is_snapshot(data):
+        return snapshot_import.take_over(data, plan, os.fspath(source), directory=directory)
     kept = state_import.load(source)
     if kept is None:
-        raise UsageError(f"{source} does not exist", help="name a `.sparq` folder or a state file")
-    directory = os.path.normpath(Path(plan.file).parent / plan.directory)
+        raise UsageError(f"{source} does not exist", help="name a `.sparq` folder, a state file or a snapshot")
     return state_import.take_over(kept, plan, source, folder=Path.cwd(), directory=directory)
