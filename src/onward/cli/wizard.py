@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import click
 import msgspec
@@ -35,6 +38,9 @@ from onward.views.recovery_words import Option, failed_tasks, option_lines, scre
 from onward.views.table import Line
 
 MOST_RUNS = 9
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Way(StrEnum):
@@ -66,6 +72,21 @@ def is_worth_asking(ahead: Ahead) -> bool:
     return ahead.was in (RunStatus.RUNNING, RunStatus.WAITING, RunStatus.FAILED) or bool(found)
 
 
+def _unless_interrupted(question: Callable[P, R]) -> Callable[P, R]:
+    """Ctrl-C at any moment of a question is the answer that changes nothing."""
+
+    @wraps(question)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return question(*args, **kwargs)
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            raise Left("nothing was chosen; everything is as it was") from None
+
+    return asked
+
+
+@_unless_interrupted
 def decide(options: ResumeOptions, common: Common, at: str) -> Answer:
     """Look at the run and ask where that is worth it; else it simply goes on. Raises `Left`."""
     ahead = look_ahead(options)
@@ -168,13 +189,9 @@ def _chosen(options: list[Option]) -> Option:
 
 
 def _line(prompt: str) -> str:
-    """One line of the terminal. Raises `Left` at the end of input and at Ctrl-C."""
+    """One line of the terminal. Raises `Left` at the end of input."""
     click.echo(prompt, nl=False, err=True)
-    try:
-        line = sys.stdin.readline()
-    except KeyboardInterrupt:
-        click.echo(err=True)
-        raise Left("nothing was chosen; everything is as it was") from None
+    line = sys.stdin.readline()
     if not line:
         click.echo(err=True)
         raise Left("nothing was chosen; everything is as it was")
@@ -188,6 +205,7 @@ def _draw(lines: list[Line], common: Common) -> None:
 # --- which run --------------------------------------------------------------------------------------------------
 
 
+@_unless_interrupted
 def choose_run(store: Store, common: Common) -> RunFolder:
     """The run that is meant where none was named: the newest, or with several to go on with the one that is chosen."""
     from onward.views.recovery_runs import Waiting, waiting_runs
