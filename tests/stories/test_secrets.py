@@ -126,6 +126,8 @@ def test_no_task_of_any_kind_leaves_a_secret_anywhere(project: Project):
     said = [project.onward("run", "w.yaml", "--id", "r").check(3)]
     said += [project.onward(*words.split()) for words in COMMANDS]
     assert [each for each in said[1:] if each.code != 0] == []
+    assert "secret TOKEN from the variable MY_TOKEN of the caller, for `phase`" in said[3].out
+    assert "secrets TOKEN, KEY" in said[7].out
     assert "***" in said[0].out + said[0].err
     assert leaks(project, *said) == []
     journal = project.read(".onward/runs/r/journal.jsonl")
