@@ -52,6 +52,13 @@ class Server:
             )
         self._wait()
 
+    def temporal(self, *arguments: str) -> str:
+        """What Temporal's own command says."""
+        argv = [program() or "", *arguments, "--address", self.address]
+        asked = subprocess.run(argv, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+        assert asked.returncode == 0 or "already exists" in asked.stderr, asked.stderr
+        return asked.stdout
+
     def stop(self) -> None:
         if self._process is not None:
             self._process.kill()

@@ -208,3 +208,28 @@ def test_a_run_moves_to_temporal_and_back_at_a_pause(there: Told, workers: Worke
     there.onward("resume", there.run, "--yes", **here).check()
     assert there.ledger == ["a here", "b there", "c here"]
     there.onward("verify", there.run).check()
+
+
+def test_a_run_is_found_by_its_status_and_shows_itself(there: Told, workers: Workers, server: Server):
+    names = ["--name", "OnwardStatus", "--type", "Keyword", "--name", "OnwardWorkflow", "--type", "Keyword"]
+    server.temporal("operator", "search-attribute", "create", *names)
+    workers.start()
+    there.write("onward.toml", there.read("onward.toml") + "search-attributes = true\nsame-host = true\n")
+    begin(there, "task: [{a: {run: 'true'}}, {ask: {approve: 'go?'}}, {b: {run: 'true'}}]")
+    there.wait("the question is open", lambda: bool(there.status(there.run)["gates"]))
+    query = f"OnwardStatus = 'waiting' AND WorkflowId = 'onward-{there.run}'"
+    there.wait("it is listed", lambda: there.run in server.temporal("workflow", "list", "--query", query))
+    said = server.temporal("workflow", "query", "--workflow-id", f"onward-{there.run}", "--type", "status")
+    assert '"waiting"' in said
+    there.onward("snapshot", "create", there.run).check()
+    there.onward("approve", there.run).check()
+    assert ended(there) == "succeeded"
+    described = server.temporal("workflow", "show", "--workflow-id", f"onward-{there.run}", "--output", "json")
+    assert f"{workers.queue}@" in described
+
+
+def test_commands_say_what_to_do_when_no_server_answers(there: Told):
+    there.workflow("task: [{a: {run: 'true'}}]")
+    said = there.onward("run", "w.yaml", "--address", "127.0.0.1:1").check(2)
+    assert "no Temporal server answers at 127.0.0.1:1" in said.err
+    assert there.onward("runs").check().out == ""

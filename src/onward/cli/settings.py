@@ -145,7 +145,7 @@ def _engine_fault(value: Any) -> str | None:
 _TEMPORAL: dict[str, type | tuple[type, ...]] = {
     "address": str, "namespace": str, "queue": str, "tls": bool, "tls_ca": str, "tls_cert": str, "tls_key": str,
     "tls_name": str, "heartbeat": (int, float), "reattach": (int, float), "history-soft": int, "history-hard": int,
-    "same-host": bool,
+    "same-host": bool, "search-attributes": bool,
 }  # fmt: skip
 
 

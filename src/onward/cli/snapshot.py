@@ -12,6 +12,7 @@ from onward import clock
 from onward.cli.common import Common, can_ask, common_options
 from onward.cli.drawing import draw
 from onward.cli.durations import DURATION
+from onward.cli.elsewhere import elsewhere
 from onward.cli.snapshot_carry import export, import_
 from onward.cli.snapshot_key import compress_option, encrypt_option, key_option, wanted_key
 from onward.cli.target import at, matches, print_json, store_of
@@ -46,7 +47,11 @@ def create(common: Common, run: str | None, compress: bool, key_file: str | None
     folder = store_of(common).find(run)
     key = wanted_key(key_file, encrypt=encrypt)
     named = os.path.abspath(key_file) if key_file is not None else os.environ.get(KEY_FILE_VARIABLE) if key else None
-    kept = take_snapshot(folder, lambda _, text: common.note(text), compress=compress, key=key, key_file=named)
+    there = elsewhere(folder)
+    if there is not None and not there.has_ended:
+        kept = there.snapshot(folder, plain=not compress and key is None)
+    else:
+        kept = take_snapshot(folder, lambda _, text: common.note(text), compress=compress, key=key, key_file=named)
     if common.json:
         print_json({"schema": 1, "run": folder.run_id, "snapshot": _row(kept)})
     else:

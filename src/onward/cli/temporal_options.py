@@ -65,7 +65,9 @@ def timing_of(settings: Mapping[str, Any]) -> Timing:
     found: dict[str, Any] = {names[key]: float(settings[key]) for key in names if key in settings}
     counts = {"history-soft": "soft_events", "history-hard": "hard_events"}
     found |= {counts[key]: int(settings[key]) for key in counts if key in settings}
-    return Timing(**found, same_host=bool(settings.get("same-host", False)))
+    switches = {"same-host": "same_host", "search-attributes": "search"}
+    found |= {switches[key]: bool(settings[key]) for key in switches if key in settings}
+    return Timing(**found)
 
 
 _OPTIONS = (

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -15,11 +16,13 @@ from onward.engine.temporal import messages as ms
 from onward.engine.temporal.connection import Connection, connect
 from onward.errors import UsageError
 from onward.model.events import Event
+from onward.model.nodes import Plan
+from onward.model.status import RunStatus
 
 ASK_WITHIN = timedelta(seconds=5)
 
 
-async def begin(client: Client, given: ms.Given, *, summary: str, memo: dict[str, Any]) -> None:
+async def begin(client: Client, given: ms.Given, *, plan: Plan) -> None:
     """Start the workflow of a run. Raises `UsageError` when it is there already."""
     try:
         await client.start_workflow(
@@ -27,11 +30,19 @@ async def begin(client: Client, given: ms.Given, *, summary: str, memo: dict[str
             ms.plain(given),
             id=ms.workflow_id(given.run),
             task_queue=given.queue,
-            static_summary=summary,
-            memo=memo,
+            static_summary=(plan.title if isinstance(plan.title, str) and plan.title else plan.name)[:200],
+            memo={"run": given.run, "workflow": plan.name, "file": plan.file, "definition": plan.digest},
+            search_attributes=_found_by(plan) if given.search else None,
         )
     except WorkflowAlreadyStartedError as error:
         raise UsageError(f"a run `{given.run}` is driven by Temporal already") from error
+
+
+def _found_by(plan: Plan) -> TypedSearchAttributes:
+    workflow, status = (SearchAttributeKey.for_keyword(name) for name in (ms.FIND_WORKFLOW, ms.FIND_STATUS))
+    return TypedSearchAttributes(
+        [SearchAttributePair(workflow, plan.name[:200]), SearchAttributePair(status, RunStatus.RUNNING.value)]
+    )
 
 
 def taken(run: str, connection: Connection) -> UsageError:

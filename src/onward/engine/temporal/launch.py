@@ -44,6 +44,7 @@ class Timing(Struct, frozen=True, kw_only=True):
     soft_events: int = 4_000
     hard_events: int = 12_000
     same_host: bool = False
+    search: bool = False
 
 
 class Left(OnwardError):
@@ -72,7 +73,7 @@ async def _start_run(
     folder, plan = _make_run(options, observer)
     write_engine(folder.root, engine_of(connection))
     given = given_for(folder, connection, timing)
-    await commands.begin(client, given, summary=_title(plan), memo=_memo(folder, plan))
+    await commands.begin(client, given, plan=plan)
     return await _look_on(client, folder, observer, follow=follow)
 
 
@@ -136,14 +137,6 @@ def given_for(folder: RunFolder, connection: Connection, timing: Timing) -> ms.G
         queue=connection.queue,
         **msgspec.structs.asdict(timing),
     )
-
-
-def _title(plan: Plan) -> str:
-    return (plan.title if isinstance(plan.title, str) and plan.title else plan.name)[:200]
-
-
-def _memo(folder: RunFolder, plan: Plan) -> dict[str, str]:
-    return {"run": folder.run_id, "workflow": plan.name, "file": plan.file, "definition": plan.digest}
 
 
 # --- follow ---------------------------------------------------------------------------------------------------
@@ -267,7 +260,7 @@ async def _resume_run(
         await commands.ask(client, folder.run_id, commands.resumption(first))
     else:
         given = msgspec.structs.replace(given_for(folder, connection, timing), first=first, fresh_epoch=True)
-        await commands.begin(client, given, summary=_title(seen.plan), memo=_memo(folder, seen.plan))
+        await commands.begin(client, given, plan=seen.plan)
     return await _look_on(client, folder, observer, follow=follow, since=seen.state.facts.seq)
 
 

@@ -20,6 +20,8 @@ T = TypeVar("T")
 WORKFLOW = "onward"
 TASK, LOOK_AFTER, ERRAND, RECORD, LOAD = "task", "look-after", "errand", "record", "load"
 REQUEST, STATUS, ANSWER = "request", "status", "answer"
+FIND_STATUS, FIND_WORKFLOW = "OnwardStatus", "OnwardWorkflow"
+"""search attributes, which somebody has to create on the server"""
 LEFT, STALE, TROUBLE = "worker-left", "stale", "trouble"
 """kinds of failures: the worker stops, somebody else drives the run, something cannot be read or written"""
 
@@ -42,6 +44,8 @@ class Given(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reattach_s: float = 60.0
     soft_events: int = 4_000
     hard_events: int = 12_000
+    search: bool = False
+    """whether Temporal knows our search attributes"""
     same_host: bool = False
     host: str | None = None
     """where the tasks of this run have to be done, once that is known (`same_host`)"""

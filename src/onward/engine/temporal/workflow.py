@@ -11,6 +11,7 @@ import asyncio
 from typing import Any
 
 from temporalio import workflow
+from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ApplicationError, CancelledError
 
 with workflow.unsafe.imports_passed_through():
@@ -38,6 +39,7 @@ with workflow.unsafe.imports_passed_through():
     from onward.state.gate_rules import refusal
     from onward.state.run_state import RunState
 
+_STATUS = SearchAttributeKey.for_keyword(ms.FIND_STATUS)
 FAILURE = "failure"
 TICK_S = 0.001
 """deadlines are named with another last digit from turn to turn: closer than this is the same"""
@@ -61,6 +63,7 @@ class OnwardRun:
         self._first: list[ev.Event] = list(self._given.first)
         self._goes_on = False
         self._ended_in_temporal = False
+        self._shown = ""
 
     # --- from outside -----------------------------------------------------------------------------------------
 
@@ -370,6 +373,9 @@ class OnwardRun:
         lines += [f"- waits for an answer: `{path}`" for path in list(state.gates)[:10]]
         lines += [f"- runs: `{path}`" for path in list(self._hands.running)[:10]]
         workflow.set_current_details("\n".join(lines))
+        if self._given.search and state.status.value != self._shown:
+            self._shown = state.status.value
+            workflow.upsert_search_attributes([_STATUS.value_set(self._shown)])
 
 
 def _expired(state: RunState, path: str) -> ev.Event:
