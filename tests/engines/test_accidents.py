@@ -233,3 +233,18 @@ def test_commands_say_what_to_do_when_no_server_answers(there: Told):
     said = there.onward("run", "w.yaml", "--address", "127.0.0.1:1").check(2)
     assert "no Temporal server answers at 127.0.0.1:1" in said.err
     assert there.onward("runs").check().out == ""
+
+
+def test_a_worker_without_a_secret_is_told_and_another_one_goes_on(there: Told, workers: Workers):
+    first = workers.start()
+    begin(there, """
+        secrets: {TOKEN: {env: TOKEN_OF_THE_TEST}}
+        task: [{a: {secrets: [TOKEN], run: 'echo "${#TOKEN}" >> ledger.txt; echo "$TOKEN"'}}]
+    """)
+    told = lambda: any("TOKEN" in finding["text"] for finding in there.status(there.run)["findings"])  # noqa: E731
+    there.wait("it is told", told)
+    workers.kill(first)
+    workers.start(TOKEN_OF_THE_TEST="hidden-value")
+    assert ended(there) == "succeeded"
+    assert there.ledger == ["12"]
+    assert "hidden-value" not in there.onward("logs", there.run, "a").check().out

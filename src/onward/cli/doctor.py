@@ -12,6 +12,7 @@ from onward.cli.common import Common, common_options
 from onward.cli.drawing import draw
 from onward.cli.settings import BadSettings, Settings, settings_here
 from onward.cli.target import print_json
+from onward.cli.temporal_health import temporal_checks
 from onward.errors import OnwardError
 from onward.store.locate import VARIABLE, store_here
 from onward.store.runs import Store
@@ -31,7 +32,7 @@ def command(common: Common) -> int:
     """
     settings, check = _settings()
     adapter = os.environ.get("ONWARD_ADAPTER") or settings.adapter
-    checks = [_version(), check, *examine(_store(common, settings), adapter)]
+    checks = [_version(), check, *examine(_store(common, settings), adapter), *temporal_checks(settings)]
     healthy = all(check.status != BAD for check in checks)
     if common.json:
         print_json({"schema": 1, "ok": healthy, "checks": checks})

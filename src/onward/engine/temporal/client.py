@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.exceptions import WorkflowAlreadyStartedError
@@ -104,3 +107,19 @@ def ask_once(connection: Connection, run: str, requests: Sequence[ms.Request], *
             await handle_of(client, run).cancel()
 
     asyncio.run(go())
+
+
+def workers_of(connection: Connection) -> int:
+    """How many ask for work on the queue. Raises `Unreachable`."""
+
+    async def go() -> int:
+        client = await connect(connection)
+        asked = DescribeTaskQueueRequest(
+            namespace=connection.namespace,
+            task_queue=TaskQueue(name=connection.queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        )
+        found = await client.workflow_service.describe_task_queue(asked, timeout=ASK_WITHIN)
+        return len(found.pollers)
+
+    return asyncio.run(go())

@@ -36,7 +36,8 @@ with workflow.unsafe.imports_passed_through():
     from onward.tasks.environment import key_of
 
 ONCE = RetryPolicy(maximum_attempts=1)
-LOOK_AGAIN_S = 2.0
+FIRST_LOOK_S, LAST_LOOK_S = 1.0, 120.0
+"""while something cannot be read or written, it is looked at again ever more seldom"""
 MOST_LOSSES = 3
 """a task whose worker is lost so often has failed: most likely it is what ends them"""
 
@@ -206,7 +207,7 @@ class Hands:
         self._end(running, done)
 
     async def _looked_after(self, running: Running) -> None:
-        queue = running.queue
+        queue, pause_s = running.queue, FIRST_LOOK_S
         while True:
             try:
                 done = await self._look(running, queue)
@@ -216,7 +217,8 @@ class Hands:
                 else:
                     self._note_problem(error)
                     queue = running.queue
-                    await workflow.sleep(LOOK_AGAIN_S)
+                    await workflow.sleep(pause_s)
+                    pause_s = min(2 * pause_s, LAST_LOOK_S)
                     continue
             if done.end is None:
                 queue = ms.host_queue(self._given.queue, done.host or "")
@@ -293,8 +295,9 @@ class Hands:
 
     def _note_problem(self, error: ActivityError) -> None:
         cause = error.cause
-        if isinstance(cause, ApplicationError) and cause.type not in (ms.LEFT,):
+        if isinstance(cause, ApplicationError) and cause.type != ms.LEFT and cause.message != self.problem:
             self.problem = cause.message
+            self._happened(ms.entry(ev.Note(text=f"a worker cannot go on: {cause.message}", level="warning")))
 
     # --- errands ------------------------------------------------------------------------------------------------
 
