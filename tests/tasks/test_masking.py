@@ -127,6 +127,19 @@ def test_a_secret_that_goes_on_after_the_end_of_the_attempt_is_still_not_whole()
     assert out == b"secret-*** and more"
 
 
+@given(
+    st.lists(st.one_of(st.text("ab-", max_size=9), st.none()), max_size=20), st.sampled_from(["abba", "aabab", "abab"])
+)
+def test_a_secret_is_never_whole_wherever_the_stream_was_thought_to_end(pieces: list[str | None], secret: str):
+    masker = Masker(finder(secret))
+    out = b"".join(masker.finish() if piece is None else masker.take(piece.encode()) for piece in pieces)
+    out += masker.finish()
+    assert secret.encode() not in out
+    came = "".join(piece or "" for piece in pieces).encode()
+    if secret.encode() not in came:
+        assert out == came
+
+
 def test_secrets_that_overlap_are_masked_as_one():
     found = finder("abcdef", "defghi")
     assert masked(found, b"-abcdefghi-") == b"-***-"
