@@ -1,6 +1,7 @@
 """The numbered snapshots of one run, in its folder: `snapshots/s1.snapshot.json`, `s2…`, newest last.
 
-Some may be compressed or encrypted; the name stays the same, the beginning of the file tells.
+Some may be compressed or encrypted; the name stays the same, the beginning of the file tells. Those with long lists
+share pieces of them (`onward.mirrors.snapshot_parts`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from onward import clock
-from onward.mirrors import snapshot_file, snapshot_seal
+from onward.mirrors import snapshot_file, snapshot_parts, snapshot_seal
 from onward.mirrors.pause_errors import SnapshotError, SnapshotNotFound
 from onward.mirrors.snapshot_file import SUFFIX, WorkflowSnapshot
 
@@ -46,7 +47,11 @@ class SnapshotHistory:
 
     def add(self, snapshot: WorkflowSnapshot, *, compress: bool = False, key: bytes | None = None) -> tuple[Kept, str]:
         """Keep a snapshot under the next number; on the disk when this returns. Also the SHA-256 of the file."""
-        data = snapshot_seal.seal(snapshot_file.encode(snapshot), compress=compress, key=key)
+        fields = snapshot.to_dict()
+        if not compress and key is None:
+            fields = snapshot_parts.share(fields, self.folder)
+        data = snapshot_file.encode_fields(fields, snapshot.workflow_id)
+        data = snapshot_seal.seal(data, compress=compress, key=key)
         number = max((kept.number for kept in self.all()), default=0) + 1
         path = os.path.join(self.folder, f"s{number}{SUFFIX}")
         snapshot_file.write(path, data)
@@ -81,11 +86,17 @@ class SnapshotHistory:
         data = snapshot_file.read(kept.path)
         if data is None:
             raise SnapshotNotFound(f"the snapshot {kept.path} is gone")
-        return snapshot_file.decode(snapshot_seal.unseal(data, key=key, where=kept.path), kept.path)
+        fields = snapshot_file.decode_fields(snapshot_seal.unseal(data, key=key, where=kept.path), kept.path)
+        return snapshot_file.from_fields(snapshot_parts.join(fields, self.folder), kept.path)
 
     def remove(self, kept: Kept) -> bool:
-        """Remove a snapshot; False when it was gone."""
-        return snapshot_file.remove(kept.path)
+        """Remove a snapshot, and what only it needed; False when it was gone."""
+        removed = snapshot_file.remove(kept.path)
+        if os.path.isdir(os.path.join(self.folder, snapshot_parts.FOLDER)):
+            needed = self._needed()
+            if needed is not None:
+                snapshot_parts.remove_others(self.folder, needed)
+        return removed
 
     def to_prune(self, *, keep: int | None = None, older_than_s: float | None = None) -> list[Kept]:
         """What goes when the newest `keep` stay and of the others those that are older. The newest one always stays."""
@@ -95,6 +106,18 @@ class SnapshotHistory:
             return candidates if keep is not None else []
         limit = clock.now().timestamp() - older_than_s
         return [kept for kept in candidates if kept.at < limit]
+
+    def _needed(self) -> set[str] | None:
+        """The pieces that snapshots need; None where one cannot be read, which then may need any."""
+        needed: set[str] = set()
+        for kept in self.all():
+            if kept.compressed or kept.encrypted:
+                continue
+            try:
+                needed |= snapshot_parts.pieces_of(snapshot_file.decode_fields(_bytes_of(kept), kept.path))
+            except SnapshotError:
+                return None
+        return needed
 
     def _kept(self, number: int, path: str) -> Kept:
         try:
@@ -110,6 +133,10 @@ class SnapshotHistory:
             compressed=snapshot_seal.is_compressed(head),
             encrypted=snapshot_seal.is_encrypted(head),
         )
+
+
+def _bytes_of(kept: Kept) -> bytes:
+    return snapshot_file.read(kept.path) or b""
 
 
 def keep_of(environment: Mapping[str, Any], usual: int) -> int:
