@@ -39,11 +39,11 @@ class Rollback(Struct, frozen=True, kw_only=True):
 def rollback_to(folder: RunFolder, state: RunState, *, seq: int, chain: str, name: str, by: str) -> Rollback:
     """How to bring a run back to event `seq`, whose line ends with `chain`. Raises `NotOfThisRun`."""
     then = state_at(folder, state.plan, seq, chain, name)
-    moved = list(_moved(state, then))
+    paths = list(moved(state, then))
     reason = f"rolled back to {name}"
     return Rollback(
-        overrides=tuple(Override(path=path, action="rerun", by=by, reason=reason) for path in moved),
-        repeated=tuple(_repeated(state, moved)),
+        overrides=tuple(Override(path=path, action="rerun", by=by, reason=reason) for path in paths),
+        repeated=tuple(_repeated(state, paths)),
         lost=tuple(_lost(state, then)),
         variables=then.facts.variables,
     )
@@ -77,7 +77,7 @@ def _chain_of(folder: RunFolder, seq: int) -> str:
 # ---------------------------------------------------------------- what has moved
 
 
-def _moved(now: RunState, then: RunState) -> Iterator[str]:
+def moved(now: RunState, then: RunState) -> Iterator[str]:
     """Paths of nodes to be done again; none of them lies below another."""
     chosen: list[str] = []
     for instance in sorted(now.instances.values(), key=lambda one: one.path.count("/")):
@@ -110,11 +110,11 @@ def _covered(path: str, chosen: list[str]) -> bool:
     return any(path.startswith((f"{other}/", f"{other}[")) for other in chosen)
 
 
-def _repeated(now: RunState, moved: list[str]) -> Iterator[str]:
+def _repeated(now: RunState, paths: list[str]) -> Iterator[str]:
     """Tasks that have run already and will run again."""
     for instance in now.instances.values():
         has_run = instance.works and instance.attempt and instance.ended
-        if has_run and (instance.path in moved or _covered(instance.path, moved)):
+        if has_run and (instance.path in paths or _covered(instance.path, paths)):
             yield instance.path
 
 
