@@ -196,3 +196,66 @@ def test_a_state_file_can_be_taken_over_too(project: Project):
     project.write("old.json", json.dumps(kept))
     project.onward("run", "w.yaml", "--from", "old.json").check()
     assert project.ledger == ["b"]
+
+
+MIRRORED = """
+    name: e2e
+    mirror: {sparq: .sparq}
+    watch: {sparq.config.json: warn}
+    variables: {feature: Login page}
+    task:
+      - requirements:
+          hand-off: {summary: twelve}
+          task: [{gather: {run: 'echo gather >> ledger.txt'}}]
+      - code:
+          parallel:
+            login: {run: 'echo login >> ledger.txt'}
+            search: {run: 'touch began; until test -e go; do sleep 0.05; done; echo search >> ledger.txt'}
+          merge: [{combine: {run: 'echo combine >> ledger.txt'}}]
+      - report: {run: [sh, -c, 'echo "report $0" >> ledger.txt', "{{requirements.hand-off.summary}}"]}
+"""
+
+
+def test_what_is_written_as_a_mirror_can_be_carried_on_when_only_that_is_left(project: Project):
+    project.write("sparq.config.json", CONFIG)
+    project.workflow(MIRRORED)
+    driver = project.start("run", "w.yaml", "--id", "r")
+    project.wait_for_file("began")
+    current = project.root / ".sparq/state/current-task.json"
+    parallel_file = project.root / ".sparq/state/parallel.json"
+    project.wait("login is completed", lambda: parallel_file.exists() and '"completed"' in parallel_file.read_text())
+    project.kill_all(driver)
+    state = json.loads(current.read_text())
+    assert state["phaseStatus"] == "parallel_collecting"
+    assert state["phase"] == "code"
+    assert [one["phase"] for one in state["completedPhases"]] == ["requirements"]
+    snapshot = json.loads(project.read(".sparq/state/config-snapshot.json"))
+    assert snapshot["configHash"] == hashlib.sha256(CONFIG.encode()).hexdigest()
+    assert snapshot["e2e"] == {"framework": "cypress"}
+    events = [json.loads(line)["event"] for line in project.read(".sparq/state/journal.jsonl").splitlines()]
+    assert events == ["workflow_start", "phase_start", "phase_complete", "phase_start"]
+    (project.root / ".onward").rename(project.root / "lost")
+    project.touch("go")
+    project.onward("resume", "--from", ".sparq").check()
+    assert project.counts == dict.fromkeys(["gather", "login", "search", "combine", "report twelve"], 1)
+    assert json.loads(current.read_text())["phaseStatus"] == "completed"
+
+
+def test_fields_of_others_stay_and_the_state_of_another_run_is_archived(project: Project):
+    sparq(project, "failed", "code", ["requirements"])
+    project.workflow(MIRRORED)
+    project.touch("go")
+    project.onward("run", "w.yaml", "--id", "r").check()
+    [old] = (project.root / ".sparq/plans/archive").glob("*/state/current-task.json")
+    assert json.loads(old.read_text())["phaseStatus"] == "failed"
+    path = project.root / ".sparq/state/current-task.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"teammates": ["a"]}))
+    project.onward("resume", "r", "--rerun", "report").check()
+    assert json.loads(path.read_text())["teammates"] == ["a"]
+
+
+def test_a_mirror_that_cannot_be_written_stops_nothing(project: Project):
+    project.workflow(MIRRORED.replace("search: {run: 'touch began;", "search: {run: 'rm -r .sparq; touch .sparq;"))
+    project.touch("go")
+    said = project.onward("run", "w.yaml", "--id", "r").check()
+    assert said.err.count("Warning:") == 1

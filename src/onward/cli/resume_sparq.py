@@ -8,16 +8,16 @@ from pathlib import Path
 import click
 import msgspec
 
-from onward import clock, files
+from onward import clock
 from onward.cli.common import Common
 from onward.cli.drawing import draw
 from onward.cli.progress import progress_for
 from onward.cli.run import finish
 from onward.cli.target import print_json
 from onward.engine.embedded.launch import StartOptions, start_run
-from onward.errors import StateError
 from onward.mirrors.sparq_read import SparqState, read_sparq
 from onward.recovery.sparq import level_of, surroundings
+from onward.recovery.sparq_mirror import archive
 from onward.views.sparq_words import sparq_files, sparq_lines
 from onward.views.table import Line
 
@@ -57,18 +57,7 @@ def _show(state: SparqState, common: Common, file: Path | None, *, view: bool) -
 
 
 def _archive(state: SparqState, common: Common) -> int:
-    """`state` and `plans` go to `plans/archive/<time>/`; nothing is deleted."""
-    folder = Path(state.folder)
-    target = folder / "plans" / "archive" / f"{clock.now():%Y%m%d-%H%M%S}"
-    try:
-        files.make_folder(target / "plans")
-        if (folder / "state").exists():
-            files.move(folder / "state", target / "state")
-        for one in sorted((folder / "plans").iterdir()):
-            if one.name != "archive":
-                files.move(one, target / "plans" / one.name)
-    except OSError as error:
-        raise files.trouble(error, "archive", folder, StateError) from error
+    target = archive(Path(state.folder))
     if common.json:
         print_json({"schema": 1, "archived": os.fspath(target)})
     else:

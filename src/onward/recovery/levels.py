@@ -183,17 +183,18 @@ def _unended(state: RunState) -> list[Instance]:
     return [
         one
         for one in _all(state)
-        if not one.is_leaf and one.role is not Role.SECTION and not one.ended and one.stage is not Stage.NEW
+        if not one.is_leaf and one.role is not Role.SECTION and not one.ended and _begun(one)
     ]
 
 
 def _begun(instance: Instance) -> bool:
-    return instance.stage is not Stage.NEW
+    """By what events said: in a state that moves, what comes next is reached at once and has not begun."""
+    return instance.noted is not Stage.NEW
 
 
 def _is_open_leaf(instance: Instance) -> bool:
     """Work that was begun and has not ended: running, interrupted, between two tries, being checked, or asking."""
-    if not instance.is_leaf or instance.ended or instance.stage is Stage.NEW:
+    if not instance.is_leaf or instance.ended or not _begun(instance):
         return False
     return bool(instance.attempt) or instance.stage is Stage.GATE or instance.outcome is Outcome.INTERRUPTED
 

@@ -8,9 +8,7 @@ from onward.errors import Problem
 from onward.spec.document import Document
 from onward.spec.excerpts import excerpt, quoted
 
-NOT_YET: dict[str, str] = {
-    "mirror-sparq": "the mirror of a `.sparq` folder",
-}
+NOT_YET: dict[str, str] = {}
 
 
 def unsupported(document: Document) -> list[Problem]:

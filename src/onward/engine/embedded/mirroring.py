@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from onward import clock
 from onward.engine.observer import Observer
@@ -23,6 +24,9 @@ from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
 from onward.tasks.measured import measured_so_far
 
+if TYPE_CHECKING:
+    from onward.recovery.sparq_mirror import SparqMirror
+
 CACHE_AFTER_EVENTS = 2_000
 SHARE_OF_TIME = 20
 """a cache that took one second to write is written again after twenty at the earliest"""
@@ -36,6 +40,8 @@ class Mirroring:
         self._state_file = state_file
         self._observer = observer
         self._snapshots: RunSnapshots | None = None
+        self._sparq: SparqMirror | None = None
+        self._state: RunState | None = None
         self._cache_failed = False
         self._told: set[str] = set()
         self._troubles: list[Note] = []
@@ -45,6 +51,11 @@ class Mirroring:
     def attend(self, state: RunState) -> None:
         """This is the state that is mirrored."""
         self._snapshots = snapshots_of(self._folder, state)
+        self._state = state
+        if state.plan.mirror_sparq is not None:
+            from onward.recovery.sparq_mirror import sparq_mirror_of
+
+            self._sparq = sparq_mirror_of(self._folder, state)
 
     def begin(self, *, fresh: bool) -> None:
         """Write every mirror for the first time. Raises `WorkflowCheckpointError`, `SnapshotError` where that fails."""
@@ -52,6 +63,8 @@ class Mirroring:
             self._state_file.begin(fresh=fresh)
         if self._snapshots is not None:
             self._snapshots.begin()
+        if self._sparq is not None and self._state is not None:
+            self._sparq.begin(self._state)
 
     def snapshot(
         self, state: RunState, journal: Journal, cause: str, *, compress: bool = False, key: bytes | None = None
@@ -75,6 +88,8 @@ class Mirroring:
         self._bring_up_to_date(state, events)
         if self._snapshots is not None and self._snapshots.mirrors:
             self._tell_snapshots(self._snapshots, events)
+        if self._sparq is not None:
+            self._tell_sparq(self._sparq, state, events)
         self._uncached += len(events)
         if self._uncached >= CACHE_AFTER_EVENTS and clock.monotonic() >= self._cache_due:
             self._write_cache(state, journal)
@@ -82,6 +97,8 @@ class Mirroring:
     def close(self, state: RunState, journal: Journal) -> None:
         """Called once, when the driver stops in good order."""
         self._bring_up_to_date(state, None)
+        if self._sparq is not None:
+            self._tell_sparq(self._sparq, state, None)
         if self._uncached:
             self._write_cache(state, journal)
 
@@ -106,6 +123,15 @@ class Mirroring:
                     snapshots.ended(event.status)
         except OnwardError as error:
             self._warn("mirror of snapshots", str(error))
+
+    def _tell_sparq(self, mirror: SparqMirror, state: RunState, events: Sequence[Event] | None) -> None:
+        try:
+            if events is None:
+                mirror.close(state)
+            else:
+                mirror.changed(state, events)
+        except StateError as error:
+            self._warn("mirror of SparQ", str(error))
 
     def _warn(self, what: str, text: str) -> None:
         """Said once of each mirror."""
