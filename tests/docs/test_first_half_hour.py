@@ -82,7 +82,7 @@ class Recording:
     def show_lines(self, begin: str, end: str) -> None:
         text = (self.folder / "workflow.yaml").read_text()
         part = text[text.index(begin) : text.index(end)]
-        self.parts.append(f"\n```yaml\n{part.rstrip()}\n```\n")
+        self.parts.append(f"\n```text\n{part.rstrip()}\n```\n")
 
     def _steady(self, text: str) -> str:
         text = text.replace(str(self.folder) + "/", "")
