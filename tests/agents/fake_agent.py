@@ -22,6 +22,7 @@ seen, so a continued session proves itself. Sessions and a ledger lie in the fol
     sleeps:N        says that it tries again in N seconds, and waits
     wait:FILE       says a part of its reply, then waits until FILE is there
     stray           leaves a shell behind, in a session of its own, and dies
+    stray-hang      the same, and says nothing any more
     unknown         does not know the session
     verdict         replies PASS
 """
@@ -226,6 +227,9 @@ def behave(agent: Claude | Codex, session: Session, step: str) -> int:
             time.sleep(LONGEST_S)
         case "retrying" | "sleeps":
             agent.retry(float(value or 1))
+            time.sleep(LONGEST_S)
+        case "stray-hang":
+            stray()
             time.sleep(LONGEST_S)
         case "stray":
             stray()

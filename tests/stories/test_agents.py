@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -257,7 +258,10 @@ def test_a_fresh_session_gets_the_whole_prompt_again(agents: Agents):
     assert second["session"] != first["session"]
 
 
-@pytest.mark.parametrize(("dialect", "step"), [("claude", "die-first"), ("claude", "die-said"), ("codex", "die-first")])
+@pytest.mark.parametrize(
+    ("dialect", "step"),
+    [("claude", "die-first"), ("claude", "die-said"), ("codex", "die-first"), ("codex", "die-said")],
+)
 def test_a_session_that_was_never_begun_is_begun_anew_with_the_whole_prompt(agents: Agents, dialect: str, step: str):
     agents.workflow(dialect, f"say MARK-a\nFAKE {step}", retry={"attempts": 2})
     agents.project.onward("run", "w.yaml").check()
@@ -267,6 +271,30 @@ def test_a_session_that_was_never_begun_is_begun_anew_with_the_whole_prompt(agen
     assert agents.reply() == "turn 1, seen MARK-a"
     if dialect == "claude":
         assert [end["outcome"] for end in agents.ends()] == ["error", "interrupted", "ok"]
+
+
+def test_a_session_belongs_to_its_agent(agents: Agents):
+    agents.workflow("claude", "say MARK-a\nFAKE wait:never")
+    driver = agents.project.start("run", "w.yaml")
+    agents.wait_until_it_waits()
+    agents.project.kill_all(driver)
+    agents.workflow("codex", "say MARK-a")
+    agents.project.workflow(agents.project.read("w.yaml").replace('"fake"', '"other"'))
+    agents.project.onward("resume", "--yes").check()
+    assert [call["new"] for call in agents.ledger()] == [True, True]
+    assert agents.reply() == "turn 1, seen MARK-a"
+
+
+def test_an_attempt_is_heard_as_it_was_begun_whatever_is_chosen_later(agents: Agents):
+    agents.workflow("codex", "say MARK-a\nFAKE wait:go")
+    text = agents.project.read("w.yaml")
+    driver = agents.project.start("run", "w.yaml")
+    agents.wait_until_it_waits()
+    agents.project.kill_driver(driver)
+    agents.project.workflow(text.replace('"adapter": "fake"', '"adapter": "echo"'))
+    agents.project.touch("go")
+    agents.project.onward("resume", "--yes").check()
+    assert agents.reply() == "turn 1, seen MARK-a"
 
 
 def test_a_session_belongs_to_its_folder(agents: Agents):
@@ -290,17 +318,20 @@ def test_what_an_agent_left_in_a_session_of_its_own_is_ended_before_the_next_att
     assert agents.one_at_a_time()
 
 
-def test_strays_are_found_although_their_driver_and_keeper_were_killed(agents: Agents):
-    agents.workflow("codex", "work\nFAKE stray")
+def test_strays_are_found_although_their_driver_keeper_and_agent_were_killed(agents: Agents):
+    agents.workflow("codex", "work\nFAKE stray-hang")
     driver = agents.project.start("run", "w.yaml")
     agents.project.wait("it left something", lambda: bool(agents.ledger("stray")))
-    [stray] = agents.ledger("stray")
+    [stray], [call] = agents.ledger("stray"), agents.ledger()
     keepers = agents.project.keepers(driver.pid)
     agents.project.kill_driver(driver)
-    for pid in keepers:
-        subprocess.run(["kill", "-9", str(pid)], check=False, capture_output=True)
-    agents.project.onward("resume", "--yes").check()
+    for pid in (*keepers, call["pid"]):
+        os.kill(pid, signal.SIGKILL)
+    assert _alive(stray["stray"])
+    said = agents.project.onward("resume", "--yes").check()
+    assert "was interrupted" in said.err
     assert not _alive(stray["stray"])
+    assert agents.one_at_a_time()
 
 
 def _alive(pid: int) -> bool:

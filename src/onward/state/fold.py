@@ -10,6 +10,8 @@ import heapq
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec import structs
+
 from onward.model import events as ev
 from onward.model.actions import (
     Action,
@@ -326,7 +328,7 @@ def _begin_conversation(instance: Instance, event: ev.AttemptStart) -> None:
     before = instance.conversation
     usage = before.usage if before is not None and event.continued and event.session == instance.session else {}
     instance.session = event.session
-    instance.conversation = Conversation(event.session_directory, usage, event.continued)
+    instance.conversation = Conversation(event.session_directory, usage, event.continued, event.adapter)
 
 
 def _end_conversation(instance: Instance, event: ev.AttemptEnd) -> None:
@@ -336,7 +338,7 @@ def _end_conversation(instance: Instance, event: ev.AttemptEnd) -> None:
     instance.session = event.session or instance.session
     if event.session_usage:
         before = instance.conversation or Conversation()
-        instance.conversation = Conversation(before.directory, event.session_usage, before.continued)
+        instance.conversation = structs.replace(before, usage=event.session_usage)
 
 
 def _attempt_session(state: RunState, event: ev.AttemptSession) -> None:
@@ -368,7 +370,16 @@ def _attempt_end(state: RunState, event: ev.AttemptEnd) -> None:
             _attempt_failed(instance, event.outcome, final=event.final)
     if instance.ending is not None:
         _end_attempt_of_cancelled(instance)
-    _move_on(state, instance)
+    if state.live and not _is_reached(instance):
+        instance.noted = instance.stage  # its turn comes once what lies before it, and is done again, has ended
+    else:
+        _move_on(state, instance)
+
+
+def _is_reached(instance: Instance) -> bool:
+    """Whether its parent has come to it; an attempt of an earlier driver may end before that."""
+    parent = instance.parent
+    return parent is None or (parent.open is not None and instance in parent.open)
 
 
 def _interrupted(state: RunState, instance: Instance) -> None:

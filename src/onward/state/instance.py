@@ -95,11 +95,12 @@ class Asked(IntFlag):
 
 
 class Conversation(Struct, array_like=True, frozen=True):
-    """What is known of the session of a prompt: where it belongs, what it has counted, whether it was continued."""
+    """What is known of the session of a prompt: its folder and agent, what it has counted, whether it was continued."""
 
     directory: str | None = None
     usage: dict[str, float] = {}
     continued: bool = False
+    adapter: str | None = None
 
 
 class Instance(Struct, array_like=True, eq=False, kw_only=False):

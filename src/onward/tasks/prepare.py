@@ -17,7 +17,7 @@ from onward.errors import StateError
 from onward.model.events import AttemptEnd, AttemptStart
 from onward.model.nodes import Call, Node, Prompt, Run
 from onward.model.values import Text
-from onward.state.instance import Instance
+from onward.state.instance import Conversation, Instance
 from onward.tasks.attempt_folder import Exit
 from onward.tasks.collect import collect
 from onward.tasks.context import RunContext
@@ -160,7 +160,7 @@ def prepared_before(around: Surroundings, leaf: Instance) -> Prepared:
         folder=context.attempt_folder(leaf.path, leaf.attempt),
         cwd=context.directory,
         env={},
-        agent=_known_agent(node.work, context) if isinstance(node.work, Prompt) else None,
+        agent=_known_agent(node.work, leaf, context) if isinstance(node.work, Prompt) else None,
         call=node.work if isinstance(node.work, Call) else None,
         masks=_known_masks(around, leaf),
     )
@@ -173,11 +173,13 @@ def _known_masks(around: Surroundings, leaf: Instance) -> Forms | None:
         return None
 
 
-def _known_agent(work: Prompt, context: RunContext) -> Agent | None:
-    from onward.tasks.agents.choice import agent_for
+def _known_agent(work: Prompt, leaf: Instance, context: RunContext) -> Agent | None:
+    """The agent that the attempt was begun with, whatever the file says by now."""
+    from onward.tasks.agents.choice import agent_for, agent_named
 
+    begun_with = leaf.conversation.adapter if leaf.conversation is not None else None
     try:
-        return agent_for(work, context)
+        return agent_for(work, context) if begun_with is None else agent_named(begun_with, context.plan)
     except Failure:  # it was taken out of the file; `collect` says so
         return None
 
@@ -301,12 +303,14 @@ class _Preparation:
         )
 
     def _session(self, work: Prompt, agent: Agent, directory: str) -> str | None:
-        """The conversation that goes on: only one of this node in this folder, and none from before a rerun by hand."""
+        """The conversation that goes on: one of this node, agent and folder, and none from before a rerun by hand."""
         leaf = self._leaf
         if not work.keep_session or leaf.session is None or not agent.resume:
             return None
-        begun_in = leaf.conversation.directory if leaf.conversation is not None else None
-        if begun_in not in (None, directory) and not agent.any_directory:
+        known = leaf.conversation or Conversation()
+        if known.adapter not in (None, agent.name):
+            return None
+        if known.directory not in (None, directory) and not agent.any_directory:
             return None
         begun_anew = leaf.generation > 0 and leaf.used == 0 and not was_cut_off(leaf)
         return None if begun_anew else leaf.session
