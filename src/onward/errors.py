@@ -136,7 +136,7 @@ class ValueMissing(TaskError):
 
 
 class WorkflowCheckpointError(OnwardError):
-    """A state file (requirement 1) cannot be read, or does not have the fields of version 1.0."""
+    """The state file of `checkpoint:` cannot be read, or does not have the fields of version 1.0."""
 
     code = "checkpoint"
 
