@@ -385,6 +385,7 @@ def _bring_mirror_to_its_end(opened: Opened) -> None:
 
 def first_events(options: ResumeOptions, opened: Seen, observer: Observer) -> list[ev.Event]:
     """What this driver records before anything moves: repairs, that it goes on, what is set aside."""
+    from onward.recovery.always import always_again
     from onward.recovery.artifacts import check_artifacts
     from onward.recovery.findings import tell_surroundings
 
@@ -392,6 +393,7 @@ def first_events(options: ResumeOptions, opened: Seen, observer: Observer) -> li
     tell_surroundings(opened, clock.now().timestamp(), observer.message)
     directory = Path(opened.plan.file).parent / opened.plan.directory
     chosen = overrides_for(state, options.choices, this_process().user)
+    chosen += always_again(state, frozenset(event.path for event in chosen))
     again = frozenset(event.path for event in chosen)
     for event in chosen:
         if event.action == "rerun" and not event.reason.startswith("--"):

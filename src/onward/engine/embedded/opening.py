@@ -29,6 +29,7 @@ from onward.state.cache import decode_state
 from onward.state.fold import fold
 from onward.state.rename import former_paths
 from onward.state.run_state import RunState
+from onward.store.cache import LoadedCache
 from onward.store.folder import RunFolder
 from onward.store.lock import Driver as DriverRecord
 from onward.store.lock import Lock
@@ -71,12 +72,14 @@ def open_run(
     try:
         folder.clean_up()
         definition = current_definition(folder, original=original)
-        state, reading = read_state(folder, definition.plan, tell)
+        saved = folder.load_cache()
+        state, reading = read_state(folder, definition.plan, tell, saved)
         _check_findings(folder, reading.findings, tell, accept_damage=accept_damage)
         if lost_its_head(reading):
             write_rebuilt(folder, stored_plan(folder), tell)
             state, reading = read_state(folder, definition.plan, tell)
-        set_aside_broken_state(folder, tell)
+        if saved.problem is not None:
+            set_aside_broken_state(folder, tell)
         torn = repair.mend_tail(reading)
         position = reading.position
         journal = Journal.open(folder.journal, position, epoch=position.epoch + 1, before_flush=folder.values.flush)
@@ -107,7 +110,8 @@ def look_at(folder: RunFolder, *, original: bool = False) -> Seen:
         definition = current_definition(folder, original=original)
     except Problems as error:
         definition, problem = Definition(stored_plan(folder)), error
-    state, reading = read_state(folder, definition.plan, lambda _, text: told.append(text))
+    saved = folder.load_cache()
+    state, reading = read_state(folder, definition.plan, lambda _, text: told.append(text), saved)
     rebuilt = None
     if lost_its_head(reading):
         found = rebuilt_run(folder, stored_plan(folder))
@@ -118,16 +122,18 @@ def look_at(folder: RunFolder, *, original: bool = False) -> Seen:
         state=state,
         changes=definition.changes,
         damage=reading.findings,
-        cache_problem=folder.load_cache().problem,
+        cache_problem=saved.problem,
         driver=folder.driver(),
         problem=problem,
         rebuilt=rebuilt,
     )
 
 
-def read_state(folder: RunFolder, plan: Plan, tell: Tell) -> tuple[RunState, reader.Reading]:
+def read_state(
+    folder: RunFolder, plan: Plan, tell: Tell, saved: LoadedCache | None = None
+) -> tuple[RunState, reader.Reading]:
     """Fold the journal over `plan`, from the state cache where it can be used."""
-    loaded = folder.load_cache()
+    loaded = folder.load_cache() if saved is None else saved
     if loaded.problem is not None:
         tell("note", f"the state cache is not used: {loaded.problem}; the journal is read from its first line")
     state, after = None, START
