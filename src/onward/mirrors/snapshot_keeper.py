@@ -16,7 +16,7 @@ from onward.mirrors.pause_errors import SnapshotError
 from onward.mirrors.snapshot_file import WorkflowSnapshot
 from onward.mirrors.snapshot_history import SnapshotHistory, keep_of
 from onward.mirrors.snapshot_manager import SnapshotManager
-from onward.mirrors.snapshot_run import MetricsOf, Reflected, snapshot_of, sums_of
+from onward.mirrors.snapshot_run import MetricsOf, Reflected, Sums, snapshot_of
 from onward.model.events import SnapshotTaken
 from onward.model.nodes import Plan
 from onward.model.status import Status
@@ -48,6 +48,7 @@ class RunSnapshots:
         self._folder = os.fspath(folder)
         self._file = file
         self._journal = os.path.join(self._folder, "journal.jsonl")
+        self._sums = Sums(self._journal)
         self._metrics_of = metrics_of
         self._keep = keep_of(environment, USUALLY_KEPT)
         self.history = SnapshotHistory(os.path.join(self._folder, "snapshots"))
@@ -88,8 +89,7 @@ class RunSnapshots:
 
     def _of(self, state: RunState, reflected: Reflected, base: str) -> WorkflowSnapshot:
         places = {"file": _seen_from(base, self._file), "journal": _seen_from(base, self._journal)}
-        sums = sums_of(self._journal)
-        return snapshot_of(state, reflected, metrics_of=self._metrics_of, sums=sums, places=places)
+        return snapshot_of(state, reflected, metrics_of=self._metrics_of, sums=self._sums.now(), places=places)
 
     def resumed(self) -> None:
         """The run goes on: the mirror says so."""

@@ -11,6 +11,7 @@ import mmap
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -52,13 +53,14 @@ def snapshot_of(
     facts, now = state.facts, clock.now()
     current = current_leaf(state)
     pending = list(pending_leaves(state))
+    completed, failed = _ended(state)
     return WorkflowSnapshot(
         workflow_id=facts.run,
         timestamp=now,
         stage=_stage(state),
-        completed_tasks=_ended(state, passed=True),
+        completed_tasks=completed,
         pending_tasks=pending,
-        failed_tasks=_ended(state, passed=False),
+        failed_tasks=failed,
         current_task_id=current.path if current is not None else "",
         current_activity_id=_activity(current),
         task_metrics=_task_metrics(current, metrics_of, now.timestamp()),
@@ -82,10 +84,12 @@ def snapshot_of(
 
 def current_leaf(state: RunState) -> Instance | None:
     """The first task that runs or was interrupted; else the first one that waits for somebody or for a time."""
+    # Most instances have ended: the cheapest question comes first.
+    open_leaves = [one for one in state.instances.values() if one.stage is not Stage.ENDED and one.is_leaf]
+    order = {path: number for number, path in enumerate(state.index)} if open_leaves else {}
     for wanted in (_runs, _was_interrupted, _waits):
-        found = [instance for instance in state.instances.values() if instance.is_leaf and wanted(instance)]
+        found = [instance for instance in open_leaves if wanted(instance)]
         if found:
-            order = {path: number for number, path in enumerate(state.index)}
             return min(found, key=lambda one: order.get(one.node.path if one.node is not None else "", 0))
     return None
 
@@ -172,14 +176,17 @@ def _has_begun(state: RunState, section: str) -> bool:
     return found is not None and any(path.startswith(f"{section}/") for path in state.instances)
 
 
-def _ended(state: RunState, *, passed: bool) -> list[str]:
-    """Leaves that ended well (or failed), in the order in which they ended."""
-    found = [one for one in state.instances.values() if one.ended and one.is_leaf and _counts(one, passed)]
-    return [one.path for one in sorted(found, key=lambda one: one.ended_seq)]
-
-
-def _counts(instance: Instance, passed: bool) -> bool:
-    return instance.status.passed if passed else instance.status is Status.FAILED
+def _ended(state: RunState) -> tuple[list[str], list[str]]:
+    """Leaves that ended well, and those that failed, in the order in which they ended."""
+    passed, failed = [], []
+    for one in state.instances.values():
+        if one.stage is Stage.ENDED and one.is_leaf:
+            if one.status.passed:
+                passed.append(one)
+            elif one.status is Status.FAILED:
+                failed.append(one)
+    by_end = attrgetter("ended_seq")
+    return [one.path for one in sorted(passed, key=by_end)], [one.path for one in sorted(failed, key=by_end)]
 
 
 def _runs(instance: Instance) -> bool:
@@ -187,7 +194,7 @@ def _runs(instance: Instance) -> bool:
 
 
 def _was_interrupted(instance: Instance) -> bool:
-    return instance.outcome is Outcome.INTERRUPTED and not instance.ended
+    return instance.outcome is Outcome.INTERRUPTED
 
 
 def _waits(instance: Instance) -> bool:
@@ -258,25 +265,36 @@ class _Measured(Struct):
 _MARK = b'"metrics":{'
 
 
-def sums_of(journal: str | os.PathLike[str]) -> dict[str, float]:
-    """The metrics of all attempts in a journal, added up by name. Lines without any are not even decoded."""
-    found: dict[str, float] = {}
-    with open(journal, "rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            return found
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            for line in _lines_with(text, _MARK):
-                _add(found, line)
-    return found
+class Sums:
+    """The metrics of all attempts in a journal, added up by name. What was read is not read again."""
+
+    def __init__(self, journal: str | os.PathLike[str]) -> None:
+        self._journal = journal
+        self._read = 0
+        self._sums: dict[str, float] = {}
+
+    def now(self) -> dict[str, float]:
+        """The sums up to the end of the journal. Lines without any metrics are not even decoded."""
+        with open(self._journal, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < self._read:
+                self._read, self._sums = 0, {}  # a torn tail was cut
+            if size > self._read:
+                with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as text:
+                    end = text.rfind(b"\n") + 1
+                    for line in _lines_with(text, _MARK, self._read):
+                        _add(self._sums, line)
+                self._read = max(self._read, end)
+        return dict(self._sums)
 
 
-def _lines_with(text: mmap.mmap, mark: bytes) -> Iterator[bytes]:
-    at = text.find(mark)
+def _lines_with(text: mmap.mmap, mark: bytes, begin: int) -> Iterator[bytes]:
+    at = text.find(mark, begin)
     while at >= 0:
-        begin, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
+        start, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
         if end < 0:
             return
-        yield text[begin:end]
+        yield text[start:end]
         at = text.find(mark, end)
 
 
