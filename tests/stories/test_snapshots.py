@@ -182,13 +182,6 @@ def test_a_mirror_that_cannot_be_written_stops_the_start_and_later_only_warns(pr
     assert "mirror/snapshots" in project.onward("status").check().out
 
 
-def test_the_mirror_of_a_sparq_folder_is_still_refused(project: Project) -> None:
-    project.workflow("mirror: {sparq: .sparq, snapshots: s}\ntask:\n  - a: {run: ls}\n")
-    said = project.onward("check", "w.yaml").check(2)
-    assert said.out.count("not-yet-supported") == 1
-    assert "sparq" in said.out
-
-
 # ---------------------------------------------------------------- looking and cleaning up
 
 
