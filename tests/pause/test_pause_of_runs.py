@@ -239,3 +239,31 @@ def test_a_run_of_the_same_id_in_another_store_is_not_touched(
         assert other.counts == {"first": 1, "hold": 1, "after": 1}
     finally:
         other.finish()
+
+
+# ---------------------------------------------------------------- limits of the machine
+
+
+@pytest.mark.parametrize("cause", ["disk", "memory"])
+def test_a_run_pauses_where_room_is_short_and_goes_on_when_there_is_enough(project: Project, cause: str) -> None:
+    variable = f"ONWARD_PAUSE_BELOW_{cause.upper()}"
+    project.workflow(HOLD)
+    driver = project.start("run", "w.yaml", "--id", "r1", **{variable: "900000T"})
+    project.wait_for_file("began")
+    project.wait("it is asked for", lambda: bool(events(project, "pause_request")))
+    project.touch("go")
+    assert driver.wait(30) == 3
+    assert events(project, "pause_request")[0]["cause"] == cause
+    assert f"of {cause} left" in project.status()["reason"]
+    project.onward("resume", "--all", **{variable: "900000T"}).check()
+    assert project.status()["status"] == "paused", "there is still too little"
+    project.onward("resume", "--all", **{variable: "1K"}).check()
+    assert project.counts == {"first": 1, "hold": 1, "after": 1}
+
+
+def test_sizes_of_limits_are_written_as_people_do() -> None:
+    from onward.store.room import limit_of
+
+    assert [limit_of(text) for text in ("500M", "2G", "2GiB", "10kb", "7", "", "much", "-1")] == [
+        500 << 20, 2 << 30, 2 << 30, 10 << 10, 7, None, None, None,
+    ]  # fmt: skip

@@ -6,12 +6,15 @@ reason; those that wait for an answer could not.
 
 from __future__ import annotations
 
+import os
+
 from msgspec import Struct
 
 from onward.errors import OnwardError
 from onward.model.status import RunStatus
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
+from onward.store.room import shortage
 from onward.store.runs import Store
 from onward.views import words
 from onward.views.source import Source
@@ -48,6 +51,7 @@ def to_take_up(store: Store, now: float) -> Found:
         if source.state.facts.end is not None:
             continue
         why = "it is driven already" if source.driven else why_not(source.state, now)
+        why = why or _why_still(folder, source.state)
         if why is None:
             found.runs.append(folder)
         else:
@@ -68,6 +72,14 @@ def why_not(state: RunState, now: float) -> str | None:
     if state.status is RunStatus.WAITING and not _a_gate_is_due(state, now):
         return f"it waits for an answer at {', '.join(state.gates)}"
     return None
+
+
+def _why_still(folder: RunFolder, state: RunState) -> str | None:
+    """A run that paused because room was short goes on when there is enough."""
+    if state.pausing is None or state.pausing.cause not in ("disk", "memory"):
+        return None
+    found = shortage(folder.root, os.environ)
+    return None if found is None else found.reason
 
 
 def _a_gate_is_due(state: RunState, now: float) -> bool:

@@ -21,6 +21,7 @@ from onward.errors import OnwardError, UsageError
 from onward.mirrors.snapshot_seal import read_key
 from onward.store.folder import RunFolder
 from onward.store.inbox import Signal
+from onward.store.room import shortage
 
 SHUTDOWN_KILL_S = 5.0
 POLL_S = 1.0
@@ -114,7 +115,14 @@ class Signals:
         self._show_life()
         if self._snapshot_every_s is not None:
             self._driver.snapshot_if_due(self._snapshot_every_s)
+        self._pause_where_room_is_short()
         self._poll_later()
+
+    def _pause_where_room_is_short(self) -> None:
+        found = shortage(self._folder.root, os.environ) if self._driver.state.pausing is None else None
+        if found is not None:
+            self._tell("warning", f"pausing: {found.reason}")
+            self._driver.ask_to_pause(found.reason, "", found.cause, self._grace_s)
 
     def _show_life(self) -> None:
         """The record of the driver is as old as its last sign of life: a driver that hangs can be told from outside."""
