@@ -29,17 +29,20 @@ def docstring(cls: type) -> str:
     return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(cls) or "").split("\n\n"))
 
 
-def table(cls: type[msgspec.Struct], *, without: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Field, type, default, words."""
+def table(
+    cls: type[msgspec.Struct], *, without: frozenset[str] = frozenset(), defaults: bool = True
+) -> Iterator[str]:
+    """Field, type, default (where fields that have it are left out), words."""
     fields = [field for field in msgspec.structs.fields(cls) if field.name not in without]
     if not fields:
         return
     words = _words(cls)
-    yield from ("| Field | Type | When it is absent | |", "|---|---|---|---|")
+    absent = " When it is absent |" if defaults else ""
+    yield from (f"| Field | Type |{absent} |", f"|---|---|{'---|' if defaults else ''}---|")
     for field in fields:
-        default = "required" if field.required else f"`{_default(field)}`"
+        default = (" required |" if field.required else f" `{_default(field)}` |") if defaults else ""
         says = words.get(field.name, "")
-        yield f"| `{field.encode_name}` | {_cell(type_words(field.type))} | {default} | {_cell(says)} |"
+        yield f"| `{field.encode_name}` | {_cell(type_words(field.type))} |{default} {_cell(says)} |"
 
 
 def type_words(form: Any) -> str:
