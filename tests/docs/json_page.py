@@ -158,8 +158,8 @@ def _page() -> Iterator[str]:
     yield from ("# JSON", "")
     yield "This page is made from the classes of what is printed and, where there is none, from real answers"
     yield "(`python tests/docs/json_page.py`). One JSON value goes to stdout, words go to stderr. `schema` is 1; it"
-    yield "will grow when a field goes or changes its meaning. New fields may come at any time. Times are ISO 8601 in UTC,"
-    yield "durations in seconds."
+    yield "will grow when a field goes or changes its meaning. New fields may come at any time. Times are ISO 8601 in"
+    yield "UTC, durations in seconds."
     yield from ("", "`logs --json -f` and `status --json --watch` print one JSON value a line instead.")
     for asked in ASKED:
         if asked.shown:
