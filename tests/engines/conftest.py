@@ -57,6 +57,16 @@ class Told(Project):
         super().__init__(root)
         self.run = f"r-{secrets.token_hex(4)}"
 
+    def wait_for_event(self, kind: str, within_s: float = 60) -> None:
+        """Until the journal has such an event: reading it costs less than asking a command again and again."""
+        journal, said = self.root / ".onward" / "runs" / self.run / "journal.jsonl", f'{{"type":"{kind}"'.encode()
+        self.wait(f"there is a {kind}", lambda: journal.exists() and said in journal.read_bytes(), within_s)
+
+    def ended(self) -> str:
+        """How the run ended, when it has."""
+        self.wait_for_event("workflow_end")
+        return str(self.status(self.run)["status"])
+
 
 def settle_in(project: Told, server: Server, queue: str) -> Told:
     project.write("onward.toml", SETTINGS.format(address=server.address, queue=queue))

@@ -30,7 +30,7 @@ def go_on(project: Told, code: int = 0) -> None:
     """After an answer: Temporal goes on by itself."""
     if project.environment["ONWARD_ENGINE"] == "embedded":
         resume(project, code=code)
-    project.wait("it has ended", lambda: project.status(project.run)["ended_at"] is not None)
+    project.wait_for_event("workflow_end")
 
 
 def test_a_sequence_hands_results_on(project: Told):

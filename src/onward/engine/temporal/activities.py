@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -108,7 +109,7 @@ class Activities:
         """A part of plan and state, without the results of tasks: the workflow does not look at them."""
         asked = ms.from_plain(about, ms.About)
         with _Told():
-            async with self._at(asked, fresh=part == 0) as site:
+            async with self._alive(asked), self._at(asked, fresh=part == 0) as site:
                 data = await asyncio.to_thread(_whole, site.ground)
         parts = max(1, -(-len(data) // ms.PART_BYTES))
         digest = hashlib.sha256(data).hexdigest()
@@ -120,7 +121,7 @@ class Activities:
         """Write events; returns the last that is in the journal."""
         asked = ms.from_plain(about, ms.About)
         with _Told():
-            async with self._at(asked) as site:
+            async with self._alive(asked), self._at(asked) as site:
                 site.ground.write(ms.unpack(entries, Entries), asked.epoch)
                 return site.ground.position.seq
 
@@ -129,7 +130,7 @@ class Activities:
         """One attempt at a task."""
         asked = ms.from_plain(about, ms.About)
         with _Told():
-            async with self._at(asked) as site:
+            async with self._alive(asked), self._at(asked) as site:
                 begun, hands = self._begin(site, asked, ms.unpack(entries, Entries)), site.hands()
             future = hands.start(begun)
             told = await self._until(future, asked, lambda: hands.stop(asked.path, "stopped"))
@@ -143,7 +144,10 @@ class Activities:
             async with self._at(asked) as site:
                 site.ground.write(ms.unpack(entries, Entries), asked.epoch)
                 known = _read_begun(site.ground.folder, asked)
-                if known is not None and known.host != self._host and not _has_ended(site.ground.folder, asked):
+                if known is None:
+                    self._note_begun(site.ground, ev.AttemptStart(path=asked.path, attempt=asked.attempt), host="")
+                elsewhere = known is not None and known.host not in ("", self._host)
+                if known is not None and elsewhere and not _has_ended(site.ground.folder, asked):
                     return ms.pack(ms.Done(host=known.host, journaled=site.ground.position.seq))
                 hands = site.hands()
                 hands.words.said.clear()
@@ -201,17 +205,23 @@ class Activities:
     def _begin(self, site: Site, asked: ms.About, entries: Entries) -> Any:
         """Write the start of the attempt as it is known only now."""
         ground = site.ground
+        if _read_begun(ground.folder, asked) is not None:
+            raise ApplicationError("this attempt was given up meanwhile", type=ms.LEFT, non_retryable=True)
         mine = [entry for entry in entries if entry.event.seq == asked.seq]
         ground.write([entry for entry in entries if entry.event.seq < asked.seq], asked.epoch)
         begun = site.hands().ready(ground.before(asked.path, asked.attempt), asked.attempt)
-        folder = ground.folder.attempt_folder(asked.path, asked.attempt)
-        note = Begun(host=self._host, boot=self._boot, start=begun.event)
-        files.write_atomic(folder / BEGUN_FILE, msgspec.json.encode(note), durable=False)
+        self._note_begun(ground, begun.event, self._host)
         if mine:
             stamp = mine[0].event
             full = msgspec.structs.replace(begun.event, seq=stamp.seq, at=stamp.at, epoch=stamp.epoch)
             ground.write([ms.entry(full)], asked.epoch)
         return begun
+
+    def _note_begun(self, ground: Ground, start: ev.AttemptStart, host: str) -> None:
+        """Without a host: it was given up, and a worker that was slow must not begin it any more."""
+        folder = ground.folder.attempt_folder(start.path, start.attempt)
+        note = Begun(host=host, boot=self._boot, start=start)
+        files.write_atomic(folder / BEGUN_FILE, msgspec.json.encode(note), durable=False)
 
     def _done(self, site: Site, told: list[ev.Event], start: ev.AttemptStart | None) -> ms.Done:
         site.ground.folder.values.flush()
@@ -228,8 +238,7 @@ class Activities:
         self, future: asyncio.Future[list[ev.Event]], asked: ms.About, stop: Callable[[], None]
     ) -> list[ev.Event]:
         """Until it has ended, with heartbeats. When the workflow cancels it, it is stopped, and still waited for."""
-        beats = asyncio.ensure_future(self._beat(asked))
-        try:
+        async with self._alive(asked):
             while True:
                 try:
                     return await asyncio.shield(future)
@@ -239,6 +248,13 @@ class Activities:
                     if not await self._is_to_be_stopped():
                         raise ApplicationError("the worker stops", type=ms.LEFT, non_retryable=True) from None
                     stop()
+
+    @asynccontextmanager
+    async def _alive(self, asked: ms.About) -> AsyncIterator[None]:
+        """Heartbeats go out meanwhile."""
+        beats = asyncio.ensure_future(self._beat(asked))
+        try:
+            yield
         finally:
             beats.cancel()
 

@@ -174,7 +174,7 @@ class Hands:
             attempt=running.attempt,
             seq=running.seq,
             stop=running.stopping,
-            beat_s=min(0.5, self._given.heartbeat_s / 4),
+            beat_s=self._given.beat_s,
         )
 
     def _start(self, running: Running) -> None:
@@ -304,7 +304,12 @@ class Hands:
     def _send(self, errand: ms.Errand) -> None:
         up_to = self._outbox.last
         ticket = self._outbox.carry(up_to)
-        about = ms.About(run=self._given.run, store=self._given.store, epoch=self._state.facts.epoch)
+        about = ms.About(
+            run=self._given.run,
+            store=self._given.store,
+            epoch=self._state.facts.epoch,
+            beat_s=self._given.beat_s,
+        )
         handle = workflow.start_activity(
             ms.ERRAND,
             args=[ms.plain(about), ms.plain(errand), self._outbox.pack(up_to)],

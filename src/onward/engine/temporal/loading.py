@@ -12,10 +12,13 @@ with workflow.unsafe.imports_passed_through():
     import msgspec
 
     from onward.engine.temporal import messages as ms
-    from onward.engine.temporal.outbox import RETRY
+    from onward.engine.temporal.outbox import FOR_EVER, RETRY
     from onward.model.nodes import Plan
     from onward.state.cache import decode_state
     from onward.state.run_state import RunState
+
+READ_WITHIN_S = 30.0
+"""a journal is read in one go, without heartbeats"""
 
 
 async def load(given: ms.Given) -> RunState:
@@ -35,12 +38,13 @@ async def load(given: ms.Given) -> RunState:
 
 
 async def _part(given: ms.Given, number: int) -> ms.Loaded:
-    about = ms.About(run=given.run, store=given.store, epoch=0)
+    about = ms.About(run=given.run, store=given.store, epoch=0, beat_s=given.beat_s)
     data: bytes = await workflow.execute_activity(
         ms.LOAD,
         args=[ms.plain(about), number],
         result_type=bytes,
-        start_to_close_timeout=timedelta(minutes=5),
+        start_to_close_timeout=FOR_EVER,
+        heartbeat_timeout=timedelta(seconds=max(READ_WITHIN_S, given.heartbeat_s)),
         retry_policy=RETRY,
         summary="plan and state" if not number else f"plan and state, part {number + 1}",
     )

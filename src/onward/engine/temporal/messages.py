@@ -50,6 +50,11 @@ class Given(Struct, frozen=True, kw_only=True, omit_defaults=True):
     host: str | None = None
     """where the tasks of this run have to be done, once that is known (`same_host`)"""
 
+    @property
+    def beat_s(self) -> float:
+        """How often an activity says that it lives."""
+        return min(0.5, self.heartbeat_s / 4)
+
 
 class Entry(Struct, frozen=True, omit_defaults=True):
     """An event on its way to the journal; of a large one the whole lies in the store of values under `whole`."""

@@ -98,13 +98,16 @@ class Outbox:
 
     async def _write(self) -> None:
         up_to = self.last
-        about = ms.About(run=self._given.run, store=self._given.store, epoch=self._epoch)
+        about = ms.About(
+            run=self._given.run, store=self._given.store, epoch=self._epoch, beat_s=self._given.beat_s
+        )
         ticket = self.carry(up_to)
         written = await workflow.execute_activity(
             ms.RECORD,
             args=[ms.plain(about), self.pack(up_to)],
             result_type=int,
-            start_to_close_timeout=timedelta(seconds=60),
+            start_to_close_timeout=FOR_EVER,
+            heartbeat_timeout=timedelta(seconds=self._given.heartbeat_s),
             retry_policy=RETRY,
             summary=f"events up to {up_to}",
         )
