@@ -13,7 +13,8 @@ from msgspec import Struct, field
 from onward.engine.embedded.opening import Opened, open_run
 from onward.errors import RunBusy, UsageError
 from onward.model import events as ev
-from onward.state.fold import PERSON, fold
+from onward.state.fold import fold
+from onward.state.fold_run import PERSON
 from onward.state.gate_rules import refusal
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
