@@ -79,10 +79,33 @@ def verdicts(
     """Every task in the order of the file. `state` is the one after `go_on`; `changed`: artifacts that differ."""
     why = {event.path: event.reason for event in events if isinstance(event, Override)}
     judge = _Judge(before, why, fate, changed)
-    return [
+    found = [
         _part_of_done(path, node) if _is_part_of_done(state, path) else judge.of(path, node, state.get(path))
         for path, node in tasks(state, before)
     ]
+    return list(_with_sections_started_over(found))
+
+
+def _with_sections_started_over(found: list[NodeVerdict]) -> Iterator[NodeVerdict]:
+    """A `@merge` and a `@finally` start over when work before them runs."""
+    moves = [one.path for one in found if one.verdict is not Verdict.KEEP]
+    for one in found:
+        section = next((name for name in ("@finally", "@merge") if f"/{name}/" in f"/{one.path}"), None)
+        if one.verdict is Verdict.KEEP and section is not None and moves:
+            owner = f"/{one.path}".rpartition(f"/{section}/")[0].lstrip("/")
+            if any(_is_before(path, owner, section) for path in moves):
+                reason = "work before it runs, so it starts over"
+                yield msgspec.structs.replace(one, verdict=Verdict.AGAIN, reason=reason)
+                continue
+        yield one
+
+
+def _is_before(path: str, owner: str, section: str) -> bool:
+    """Whether a task belongs to `owner` and its end comes before that section."""
+    if owner and path != owner and not path.startswith((f"{owner}/", f"{owner}[")):
+        return False
+    below = path[len(owner) :].lstrip("/")
+    return not below.startswith((section, "@finally"))
 
 
 def _is_part_of_done(state: RunState, path: str) -> bool:
