@@ -32,10 +32,8 @@ class Elsewhere:
         from onward.engine.temporal.client import ask_once
         from onward.engine.temporal.messages import Request
 
-        requests = [Request(kind="pause", reason=reason, by=by, grace_s=grace_s, now=now)]
-        if now:
-            requests *= 2  # asked again, the grace is over
-        ask_once(self._connection, self._run, requests)
+        request = Request(kind="pause", reason=reason, by=by, grace_s=grace_s, now=now)
+        ask_once(self._connection, self._run, [request])
 
     def cancel(self, reason: str, by: str) -> None:
         """Ask for the end of the run; Temporal shows it as cancelled, too."""

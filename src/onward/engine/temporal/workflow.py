@@ -30,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
         CompletePause,
         EndRun,
         ExpireGate,
+        RequestPause,
         StopAttempt,
     )
     from onward.model.nodes import Approve
@@ -59,6 +60,7 @@ class OnwardRun:
         self._timer: asyncio.Task[None] | None = None
         self._timer_due: float | None = None
         self._grace: asyncio.Task[None] | None = None
+        self._grace_until: float | None = None
         self._rung = False
         self._first: list[ev.Event] = list(self._given.first)
         self._goes_on = False
@@ -262,6 +264,10 @@ class OnwardRun:
                 self._hands.stop(path, reason)
             case CompletePause(active=active):
                 self._record(ms.entry(self._pause_event(active)))
+            case RequestPause():
+                for event in records_of(state, action, workflow.now()) or ():
+                    self._record(ms.entry(event))
+                self._begin_pause(state.plan.grace_s, is_first=True)
             case ExpireGate(path=path):
                 self._record(ms.entry(_expired(state, path)))
             case _:
@@ -284,7 +290,7 @@ class OnwardRun:
             case "pause":
                 self._pause(state, request)
             case "cancel" if state.cancelling is None:
-                self._end_grace_later(None)
+                self._end_grace_now()
                 self._record(ms.entry(ev.CancelRequest(reason=request.reason or "cancelled", by=request.by)))
             case "decide":
                 self._answer(state, request)
@@ -296,24 +302,30 @@ class OnwardRun:
                 return
 
     def _pause(self, state: RunState, request: ms.Request) -> None:
-        if state.pausing is not None:
-            self._hands.stop_all("paused")
-            return
-        grace = 0.0 if request.now else request.grace_s
+        """Asked again, the grace can only be less."""
+        is_first, grace = state.pausing is None, 0.0 if request.now else request.grace_s
         self._record(
             ms.entry(ev.PauseRequest(reason=request.reason, by=request.by, cause=request.cause, grace_s=grace))
         )
-        self._hands.snapshot("pause-request")
-        self._end_grace_later(grace)
+        self._begin_pause(grace, is_first=is_first)
 
-    def _end_grace_later(self, grace_s: float | None) -> None:
+    def _begin_pause(self, grace_s: float, *, is_first: bool) -> None:
+        if is_first:
+            self._hands.snapshot("pause-request")
+        until = workflow.now().timestamp() + grace_s
+        if self._grace_until is not None and self._grace_until <= until:
+            return
+        self._end_grace_now()
+        self._grace_until = until
+        if grace_s > 0:
+            self._grace = asyncio.create_task(self._end_grace(grace_s))
+        else:
+            self._hands.stop_all("paused")
+
+    def _end_grace_now(self) -> None:
         if self._grace is not None:
             self._grace.cancel()
-            self._grace = None
-        if grace_s == 0:
-            self._hands.stop_all("paused")
-        elif grace_s is not None:
-            self._grace = asyncio.create_task(self._end_grace(grace_s))
+        self._grace = self._grace_until = None
 
     async def _end_grace(self, grace_s: float) -> None:
         await workflow.sleep(grace_s)
