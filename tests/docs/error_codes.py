@@ -86,7 +86,7 @@ COMMANDS: dict[str, str] = {
     "journal": "`onward verify` names the lines; a resume needs `--accept-damage`.",
     "keeper-lost": "`onward resume`.",
     "left": "`onward status` shows what became of the run, `onward resume` goes on.",
-    "no-sparq-state": "Give the folder in which `orchestration-state.json` lies.",
+    "no-sparq-state": "Give the folder in which `state/current-task.json` lies.",
     "no-such-run": "`onward runs` lists them; `--store` names another store.",
     "no-such-snapshot": "`onward snapshot list`.",
     "not-paused": "Pause first, or do not resume.",
