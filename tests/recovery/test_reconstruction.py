@@ -134,3 +134,22 @@ def test_nothing_is_deleted_when_the_same_run_is_rebuilt_twice(scene: Scene):
     kept = {Path(path).read_bytes() for path in folder.root.glob("journal.jsonl.bak*")}
     assert kept == {first, second}
     assert project.counts == dict.fromkeys([*PREPARED, "write", "publish"], 1)
+
+
+@pytest.mark.parametrize("state", ["intact", "missing"])
+@pytest.mark.parametrize("level", Level)
+def test_a_run_whose_journal_is_gone_goes_on_from_what_is_left(scene: Scene, level: Level, state: str):
+    project = scene(level)
+    folder = folder_of(project)
+    harm_state(folder, state)
+    folder.journal.unlink()
+    let_through(project)
+    assert "is gone" in project.onward("resume", "r", "--yes").check(3).err
+    assert "kept" in project.onward("resume", "r", "--plan").check(3).out
+    assert not folder.journal.exists()
+    project.onward("resume", "r", "--yes", "--accept-damage")
+    if project.status("r")["status"] == "waiting":  # an answer that only the journal knew is asked for again
+        project.onward("approve", "r", "review").check()
+        project.onward("resume", "r", "--yes").check()
+    assert project.status("r")["status"] == "succeeded"
+    assert project.counts == dict.fromkeys([*PREPARED, *DONE_BEFORE.get(level, []), *LEFT_TO_DO[level]], 1)

@@ -235,6 +235,19 @@ class _Attempts:
             is_part_of_done = any(path == one or path.startswith(f"{one}/") for one in done)
             if not is_part_of_done and path not in traces.told:
                 yield ev.AttemptStart(at=self._at, path=path, attempt=number, definition_sha256=node.digest)
+                yield from self._failure(path, number)
+
+    def _failure(self, path: str, number: int) -> Iterator[ev.Event]:
+        """A try that went wrong is over: the resume tries again."""
+        exit = read_exit(self._folder.attempt_path(path, number))
+        if exit is None or exit.code == 0:
+            return
+        at = datetime.fromtimestamp(exit.started + exit.duration_s, UTC)
+        reason = f"killed by {exit.signal}" if exit.signal else exit.error or f"exit code {exit.code}"
+        yield ev.AttemptEnd(
+            at=at, path=path, attempt=number, outcome=Outcome.ERROR, exit=exit.code, signal=exit.signal, error=reason
+        )
+        yield ev.NodeEnd(at=at, path=path, status=Status.FAILED, reason=reason)
 
     def _results(self, node: Node, place: str, exit: Exit | None) -> dict[str, Value]:
         found: dict[str, Value] = {}

@@ -10,7 +10,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from onward import files
 from onward.engine.embedded.rebuilding import (
+    is_gone,
     lost_its_head,
     rebuilt_run,
     set_aside_broken_state,
@@ -27,7 +29,6 @@ from onward.model.nodes import Plan
 from onward.recovery.seen import Seen
 from onward.state.cache import decode_state
 from onward.state.fold import fold
-from onward.state.rename import former_paths
 from onward.state.run_state import RunState
 from onward.store.cache import LoadedCache
 from onward.store.folder import RunFolder
@@ -72,6 +73,8 @@ def open_run(
     try:
         folder.clean_up()
         definition = current_definition(folder, original=original)
+        if is_gone(folder):
+            _begin_lost_journal(folder, accept_damage=accept_damage)
         saved = folder.load_cache()
         state, reading = read_state(folder, definition.plan, tell, saved)
         _check_findings(folder, reading.findings, tell, accept_damage=accept_damage)
@@ -110,6 +113,8 @@ def look_at(folder: RunFolder, *, original: bool = False) -> Seen:
         definition = current_definition(folder, original=original)
     except Problems as error:
         definition, problem = Definition(stored_plan(folder)), error
+    if is_gone(folder):
+        return _seen_without_journal(folder, definition, problem)
     saved = folder.load_cache()
     state, reading = read_state(folder, definition.plan, lambda _, text: told.append(text), saved)
     rebuilt = None
@@ -127,6 +132,32 @@ def look_at(folder: RunFolder, *, original: bool = False) -> Seen:
         problem=problem,
         rebuilt=rebuilt,
     )
+
+
+def _seen_without_journal(folder: RunFolder, definition: Definition, problem: Problems | None) -> Seen:
+    found = rebuilt_run(folder, stored_plan(folder))
+    lost = Finding(kind=FindingKind.UNREADABLE_HEAD, line=1, offset=0, end=0, text="the journal is gone")
+    return Seen(
+        folder=folder,
+        plan=definition.plan,
+        state=state_of(definition.plan, found),
+        changes=definition.changes,
+        damage=[lost],
+        driver=folder.driver(),
+        problem=problem,
+        rebuilt=found.text,
+    )
+
+
+def _begin_lost_journal(folder: RunFolder, *, accept_damage: bool) -> None:
+    """An empty journal in place of one that is gone: what follows puts together what is left."""
+    if not accept_damage:
+        raise ChoiceNeeded(
+            f"the journal of run `{folder.run_id}` is gone",
+            help=f"`onward resume {folder.run_id} --plan` shows what could be put together from what is left; "
+            f"`onward resume {folder.run_id} --accept-damage` does it and goes on",
+        )
+    files.create(folder.journal, b"")
 
 
 def read_state(
@@ -173,9 +204,8 @@ def current_definition(folder: RunFolder, *, original: bool = False) -> Definiti
     """Today's definition for unfinished nodes; YAML is read only where a file differs from what is stored."""
     stored = stored_plan(folder)
     if original or _unchanged(stored):
-        return Definition(stored)
+        return Definition(stored, _renamed_back(folder, stored))
     from onward.engine.definition import load_plan
-    from onward.plan.diff import compare
 
     try:
         loaded = load_plan(Path(stored.file), given=stored.undeclared)
@@ -185,8 +215,47 @@ def current_definition(folder: RunFolder, *, original: bool = False) -> Definiti
             f"onward resume {folder.run_id} --original"
         )
         raise
-    changes = list(compare(stored, loaded.plan))
-    return Definition(loaded.plan, changes, loaded.files)
+    return Definition(loaded.plan, _changes(folder, stored, loaded.plan), loaded.files)
+
+
+def _changes(folder: RunFolder, stored: Plan, plan: Plan) -> list[Change]:
+    """What was edited. Where names change, the plan that the last driver went by says where the records are now."""
+    from onward.plan.diff import compare
+
+    since_start = compare(stored, plan)
+    latest = _latest_plan(folder)
+    if latest is None or not any(node.was for each in (latest, plan) for node in each.root.walk()):
+        return since_start
+    since = compare(latest, plan)
+    known = {change.path for change in since if change.former}
+    return [change for change in since_start if change.former and change.path not in known] + since
+
+
+def _renamed_back(folder: RunFolder, stored: Plan) -> list[Change]:
+    """The file is again that of the start: what an earlier resume has renamed gets its first name back."""
+    latest = _latest_plan(folder)
+    if latest is None:
+        return []
+    from onward.plan.diff import Edit, renames
+
+    changes = []
+    for path, first in renames(stored, latest).items():
+        above, _, name = first.rpartition("/")
+        now = path.rpartition("/")[2]
+        if now != name:
+            former = f"{above}/{now}" if above else now
+            changes.append(Change(path=first, change=Edit.RENAMED.value, former=former))
+    return changes
+
+
+def _latest_plan(folder: RunFolder) -> Plan | None:
+    """The plan that the last driver went by, if it was not that of the start."""
+    if not os.path.exists(folder.latest_plan):
+        return None
+    try:
+        return msgspec.json.decode(folder.read_latest_plan() or b"", type=Plan)
+    except msgspec.DecodeError:
+        return None
 
 
 def stored_plan(folder: RunFolder) -> Plan:
@@ -210,7 +279,7 @@ def adopt_definition(opened: Seen) -> None:
     file, base = Path(plan.file), base_of(folder)
     kept = msgspec.structs.replace(plan, file=os.fspath(file.relative_to(base) if file.is_relative_to(base) else file))
     folder.keep_latest_plan(None if is_first else msgspec.json.encode(kept))
-    for former, path in former_paths(opened.state, opened.changes):
+    for former, path in opened.renamed:
         folder.keep_attempts(former, path)
 
 

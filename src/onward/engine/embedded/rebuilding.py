@@ -33,6 +33,11 @@ def lost_its_head(reading: reader.Reading) -> bool:
     return any(finding.kind is FindingKind.UNREADABLE_HEAD for finding in reading.findings)
 
 
+def is_gone(folder: RunFolder) -> bool:
+    """Whether a run has no journal any more, and is one: its plan is there."""
+    return not folder.journal.exists() and folder.plan.exists()
+
+
 def rebuilt_run(folder: RunFolder, plan: Plan) -> Rebuilt:
     """What can be put together; nothing is written."""
     from onward.recovery.rebuild import rebuild
