@@ -85,11 +85,10 @@ STORIES: tuple[Story, ...] = (
     Story(
         name="whole-time",
         says="The run as a whole may take one second, and fails after it; what then happens is said.",
-        uses="workflow.timeout workflow.on-failure on-failure.task on-failure.then defaults.call",
+        uses="workflow.timeout workflow.on-failure on-failure.task on-failure.then",
         text="""\
             timeout: 1s
             on-failure: {task: [{tell: {run: echo failed > told.txt}}], then: stop}
-            defaults: {call: {timeout: 1m}}
             task:
               - slow: {run: sleep 30}
               - never: {run: touch never.txt}
@@ -208,12 +207,12 @@ STORIES: tuple[Story, ...] = (
     Story(
         name="budget",
         says="Half a dollar is used by the first prompt: the run pauses, and goes on when the budget is raised.",
-        uses="workflow.budget budget.usd budget.tokens node.budget",
+        uses="workflow.budget budget.usd adapter.cost",
         text=f"""\
             adapters: {{{MINE}}}
-            budget: {{usd: 0.5, tokens: 1000000}}
+            budget: {{usd: 0.5}}
             task:
-              - ask: {{prompt: "One.", adapter: mine, budget: {{usd: 9}}}}
+              - ask: {{prompt: "One.", adapter: mine}}
               - more: {{prompt: "Two.", adapter: mine}}
             """,
         commands=(("run w.yaml --id one", 3), ("resume one --budget usd=9", 0)),
@@ -221,12 +220,30 @@ STORIES: tuple[Story, ...] = (
         nodes={"ask": "succeeded", "more": "succeeded"},
     ),
     Story(
+        name="budget-of-a-group",
+        says="A group may use a thousand tokens; the first prompt in it uses more, so the run pauses before the second.",
+        uses="node.budget budget.tokens adapter.usage",
+        text=f"""\
+            adapters: {{{MINE}}}
+            task:
+              - group:
+                  budget: {{tokens: 1000}}
+                  task:
+                    - ask: {{prompt: "One.", adapter: mine}}
+                    - more: {{prompt: "Two.", adapter: mine}}
+            """,
+        commands=(("run w.yaml", 3),),
+        beside={"agent.py": AGENT},
+        files={"agent.log": "\n"},
+        nodes={"group/ask": "succeeded"},
+    ),
+    Story(
         name="judge",
         says="A judge says FAIL of the first answer and PASS of the second.",
         uses="judge.prompt judge.adapter judge.model node.validators",
         text="""\
             adapters:
-              strict: {command: [sh, -c, "grep -q 'try 2' && echo PASS || echo FAIL"], model: [--model, "{model}"]}
+              strict: {command: [sh, -c, 'echo "$0 $1" > judge.txt; grep -q "try 2" && echo PASS || echo FAIL'], model: [--model, "{model}"]}
             task:
               - write:
                   run: echo "try $ONWARD_ATTEMPT"
@@ -234,6 +251,7 @@ STORIES: tuple[Story, ...] = (
                   retry: {attempts: 2, on: [invalid]}
             """,
         nodes={"write": "succeeded"},
+        files={"judge.txt": "--model small\n"},
     ),
     Story(
         name="watch",
@@ -264,8 +282,9 @@ STORIES: tuple[Story, ...] = (
     Story(
         name="kinds",
         says="A script for another shell, standard input, a Python function with arguments, an included file with a value, a group.",
-        uses="node.run node.shell node.stdin node.call node.with(call) node.include node.with(include) node.task node.outputs(task)",
+        uses="defaults.call node.run node.shell node.stdin node.call node.with(call) node.include node.with(include) node.task node.outputs(task)",
         text="""\
+            defaults: {call: {env: {SIGN: +}}}
             task:
               - make: {run: 'printf "%s" a-b', shell: sh}
               - group:
@@ -277,7 +296,7 @@ STORIES: tuple[Story, ...] = (
               - write: {run: [tee, said.txt], stdin: "{{inner.result}}"}
             """,
         beside={
-            "mine.py": "def join(parts):\n    return '+'.join(map(str, parts))\n",
+            "mine.py": "import os\ndef join(parts):\n    return os.environ['SIGN'].join(map(str, parts))\n",
             "inner.yaml": 'variables: {word: {required: true}}\ntask: [{say: {run: \'printf "(%s)" "$word"\'}}]\noutputs: {result: "{{say.text}}"}\n',
         },
         files={"said.txt": "(1+A-B)"},
@@ -287,10 +306,10 @@ STORIES: tuple[Story, ...] = (
         says="A person chooses, fills a field and sees a file; a question nobody answers takes its `on-timeout`.",
         uses="node.approve node.show node.choices node.fields node.on-timeout defaults.approve",
         text="""\
-            defaults: {approve: {choices: [yes, later, reject]}}
+            defaults: {approve: {choices: [go, later, reject]}}
             task:
               - make: {run: 'echo text > report.md'}
-              - sign: {approve: "Publish?", show: [report.md], choices: [go, later, reject], fields: {remark: text}}
+              - sign: {approve: "Publish?", show: [report.md], fields: {remark: text}}
               - note: {run: [tee, note.txt], stdin: "{{sign.choice}}: {{sign.remark}}"}
               - again: {approve: "Sure?", choices: [yes, later], timeout: 1s, on-timeout: later}
             """,
@@ -370,7 +389,7 @@ STORIES: tuple[Story, ...] = (
     Story(
         name="around-a-task",
         says="What must hold before and after, when it is left out, its folder and environment, what it must give and make, and what follows it.",
-        uses="node.skip-if node.ensure ensure.before ensure.after node.schema node.directory node.env node.outputs(prompt) node.artifacts artifact.path artifact.optional node.finally node.on-resume node.loop loop.for-each",
+        uses="node.skip-if node.ensure ensure.before ensure.after node.schema node.directory node.env node.outputs(prompt) node.artifacts artifact.path artifact.optional node.finally node.loop loop.for-each",
         text="""\
             task:
               - left-out: {run: touch left-out.txt, skip-if: {file-exists: w.yaml}}
@@ -384,7 +403,6 @@ STORIES: tuple[Story, ...] = (
                         schema: {type: object, required: [ok]}
                         outputs: {size: text}
                         artifacts: [made.txt, {path: maybe.txt, optional: true}]
-                        on-resume: check
                     - each: {loop: {for-each: [a]}, run: [tee, size.txt], stdin: "{{work.size}}"}
                   finally: [{last: {run: echo last > last.txt}}]
               - broken: {run: 'true', ensure: {after: [{file-exists: nowhere}]}, on-failure: continue}
@@ -392,6 +410,19 @@ STORIES: tuple[Story, ...] = (
         beside={"part/.keep": ""},
         files={"part/made.txt": "you\n", "size.txt": "7", "last.txt": "last\n"},
         nodes={"left-out": "skipped", "broken": "failed", "all/work": "succeeded"},
+    ),
+    Story(
+        name="on-resume",
+        says="What must be done anew in every run of the driver is done again by a resume; a loop reads its files again.",
+        uses="node.on-resume loop.refresh",
+        text="""\
+            task:
+              - log-in: {run: 'echo x >> log-in.txt', on-resume: always}
+              - each: {loop: {for-each: {glob: "*.csv"}, refresh: true}, run: 'echo "$item" >> seen.txt; test "$item" != b.csv || { test -e c.csv || { touch c.csv; false; }; }'}
+            """,
+        commands=(("run w.yaml --id one", 1), ("resume one", 0)),
+        beside={"a.csv": "", "b.csv": ""},
+        files={"log-in.txt": "x\nx\n", "seen.txt": "a.csv\nb.csv\nb.csv\nc.csv\n"},
     ),
     Story(
         name="renamed",
@@ -411,11 +442,11 @@ STORIES: tuple[Story, ...] = (
     Story(
         name="lists",
         says="Loops over a list, files, and the lines of a command.",
-        uses="loop.for-each loop.as loop.key loop.limit loop.on-empty loop.max loop.fail-fast loop.refresh for-each.glob for-each.in for-each.command node.merge",
+        uses="loop.for-each loop.as loop.key loop.limit loop.on-empty loop.max loop.fail-fast for-each.glob for-each.in for-each.command node.merge",
         text="""\
             task:
               - items: {loop: {for-each: [{id: one}, {id: two}], as: it, key: "{{it.id}}", limit: 2, max: 5}, run: [touch, "made-{{it.id}}"]}
-              - files: {loop: {for-each: {glob: "*.csv", in: data}, as: file, refresh: true}, run: 'echo "$file" >> files.txt'}
+              - files: {loop: {for-each: {glob: "*.csv", in: data}, as: file}, run: 'echo "$file" >> files.txt'}
               - lines: {loop: {for-each: {command: printf 'x\\ny\\n'}}, run: 'echo "$item" >> lines.txt', merge: [{count: {run: wc -l < lines.txt > count.txt}}]}
               - stops: {loop: {for-each: [a, b, c], limit: 1, fail-fast: false}, run: 'echo "$item" >> stops.txt; false', on-failure: continue}
               - none: {task: [{empty: {loop: {for-each: {glob: "*.none"}, on-empty: fail}, run: 'true'}}], on-failure: continue}
