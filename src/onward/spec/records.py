@@ -313,7 +313,12 @@ ADAPTER = Record(
             example="json:result",
         ),
         Field(key="session", form=_PLACE, says="Where the program tells its session id.", example="json:session_id"),
-        Field(key="continue", form=FIXED_ARGV, says="Arguments that continue a session.", example="[--resume, x]"),
+        Field(
+            key="continue",
+            form=FIXED_ARGV,
+            says="The whole command, in place of `command`, that continues a session.",
+            example='[my-agent, --print, --resume, "{session}"]',
+        ),
         Field(key="model", form=FIXED_ARGV, says="Arguments that choose a model.", example='[--model, "{model}"]'),
         Field(key="usage", form=_PLACE, says="Where the used tokens stand.", example="json:usage"),
         Field(key="cost", form=_PLACE, says="Where the cost in US dollars stands.", example="json:total_cost_usd"),
