@@ -21,3 +21,8 @@ def test_the_promise_has_the_same_words_in_the_readme():
     [promise] = re.findall(r"^(?:> .*\n)+", said, re.MULTILINE)
     words = " ".join(promise.replace("> ", " ").split()).lower()
     assert words in " ".join((DOCS.parent / "README.md").read_text("utf-8").split()).lower()
+
+
+def test_every_page_of_the_reference_can_be_made_anew_by_one_command():
+    text = (Path(__file__).parent / "make_pages.py").read_text("utf-8")
+    assert [page.name for page in (DOCS / "reference").iterdir() if f'"{page.name}"' not in text] == []
