@@ -16,6 +16,8 @@ from json_page import ASKED, answers, page
 
 from onward.cli.main import COMMANDS, cli
 
+pytestmark = pytest.mark.slow  # every command is asked
+
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json.md"
 
 

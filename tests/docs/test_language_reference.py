@@ -28,6 +28,7 @@ def outcomes(tmp_path_factory):
     return dict(zip([story.name for story in STORIES], found, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_a_story_goes_as_it_says(outcomes, story):
     assert outcomes[story.name] == []
