@@ -121,7 +121,7 @@ def gh(*arguments: str) -> int:
 
 
 def python(*arguments: str) -> int:
-    """`python -m pytest -q [FOLDER]`: every function `test_…` of every file `test_*.py`, without the start of pytest."""
+    """`python -m pytest -q [FOLDER]`: every `test_…` of every `test_*.py`, without the start of pytest."""
     assert arguments[:3] == ("-m", "pytest", "-q"), arguments
     folder = Path(arguments[3] if len(arguments) > 3 else ".")
     with work("pytest"):

@@ -1,4 +1,4 @@
-"""A copy of an example, stand-ins before the programs that it calls, and the three ways to see it: run, killed, resumed."""
+"""A copy of an example, with stand-ins for the programs that it calls: run, killed at a point, and carried on."""
 
 from __future__ import annotations
 
