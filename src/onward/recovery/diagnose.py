@@ -69,7 +69,7 @@ def diagnose(seen: Seen, events: Sequence[Event], now: float, *, git: bool = Tru
     changed = watched_changes(seen)
 
     def fate(path: str, attempt: int) -> Fate:
-        return fate_of(seen.folder, state, path, attempt)
+        return fate_of(seen.folder, state, path, attempt, seen.kept_at(path))
 
     findings = list(_findings(seen, report, hand_offs, age, changed, fate))
     go_on(state, events)

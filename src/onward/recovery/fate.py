@@ -26,9 +26,12 @@ class Fate(StrEnum):
 FateOf = Callable[[str, int], Fate]
 
 
-def fate_of(folder: RunFolder, state: RunState, path: str, attempt: int) -> Fate:
-    """While it runs its keeper holds the lock of its folder, then its end is there; a call is known to its worker."""
-    place = folder.attempt_path(path, attempt)
+def fate_of(folder: RunFolder, state: RunState, path: str, attempt: int, kept_at: str = "") -> Fate:
+    """While it runs its keeper holds the lock of its folder, then its end is there; a call is known to its worker.
+
+    `kept_at` is the path of the node as long as what a renamed one did is still kept under its former name.
+    """
+    place = folder.attempt_path(kept_at or path, attempt)
     if _is_locked(place):
         return Fate.LIVES
     if os.path.exists(f"{place}/exit.json"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from onward.model.events import Change
 from onward.state.instance import Instance, Stage
 from onward.state.run_state import RunState
@@ -41,17 +43,29 @@ def former_paths(state: RunState, changes: Iterable[Change]) -> list[tuple[str, 
 
 
 def _move(state: RunState, instance: Instance, path: str) -> None:
-    gate = state.gates.pop(instance.path, None)
-    if gate is not None:
-        state.gates[path] = gate
-    del state.instances[instance.path]
-    counted = instance.is_leaf
+    former, was_leaf = instance.path, instance.is_leaf
+    del state.instances[former]
     instance.path, instance.node = path, None
     state.instances[path] = instance
     state.place(instance)
-    if instance.is_leaf and not counted:  # the plan has no node of the former name, so nobody counted it
-        state.done_leaves += instance.ended
-        state.running += instance.stage is Stage.RUNNING
+    _move_registers(state, former, instance)
+    counted = instance.is_leaf - was_leaf  # only what is a leaf in the plan of today is counted
+    if counted:
+        state.done_leaves += counted * instance.ended
+        state.running += counted * (instance.stage is Stage.RUNNING)
+
+
+def _move_registers(state: RunState, former: str, instance: Instance) -> None:
+    """What is kept beside the instances, by their paths."""
+    path = instance.path
+    gate = state.gates.pop(former, None)
+    if gate is not None:
+        state.gates[path] = structs.replace(gate, path=path)
+    if state.charged.pop(former, None) is not None:
+        state.charged[path] = instance
+    raised = state.facts.budgets.pop(former, None)
+    if raised is not None:
+        state.facts.budgets.setdefault(path, raised)
 
 
 def _is_at(path: str, names: list[str]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from onward.engine.embedded.opening import look_at, open_run
+from onward.engine.embedded.opening import adopt_definition, look_at, open_run
 from onward.errors import UsageError
 from onward.model import events as ev
 from onward.recovery.abandoned import Abandoned, abandoned_by
@@ -31,7 +31,9 @@ class Back(Struct, kw_only=True):
 
 def look_back(folder: RunFolder, path: str) -> Back:
     """What a rewind would set back; nothing is changed. Raises `UsageError` for a path that the run does not have."""
-    return _back(look_at(folder).state, path)
+    seen = look_at(folder)
+    seen.take_names()
+    return _back(seen.state, path)
 
 
 def rewind(folder: RunFolder, path: str, tell: Tell, *, reason: str = "") -> Back:
@@ -40,14 +42,19 @@ def rewind(folder: RunFolder, path: str, tell: Tell, *, reason: str = "") -> Bac
     by = this_process().user
     text = f"back to `{path}`" + (f": {reason}" if reason else "")
     try:
+        opened.take_names()
         back = _back(opened.state, path)
+        renamed = tuple(change for change in opened.changes if change.former)
+        resumed_count = opened.state.facts.resumed_count
         events: tuple[ev.Event, ...] = (
             *opened.notes,
-            ev.WorkflowResume(reason=text, by=by, resumed_count=opened.state.facts.resumed_count, owner=this_process()),
+            ev.WorkflowResume(reason=text, by=by, resumed_count=resumed_count, owner=this_process(), changes=renamed),
             *back.overrides,
             ev.PauseRequest(reason=text, by=by, cause="person"),
             ev.WorkflowPause(),
         )
+        if renamed:
+            adopt_definition(opened)
         for event in events:
             fold(opened.state, opened.journal.add(event))
         opened.journal.flush()

@@ -320,6 +320,7 @@ def _resume(options: ResumeOptions, observer: Observer, link: KeeperLink) -> Run
         original=options.original,
     )
     try:
+        opened.take_names()
         done = _nothing_to_do(options, opened, observer)
         if done is not None:
             _bring_mirror_to_its_end(opened)

@@ -55,6 +55,7 @@ class _Listener:
 def look_ahead(options: ResumeOptions, *, git: bool = True) -> Ahead:
     """Raises `StateError` when there is nothing to look at, `UsageError` for a path that the workflow does not have."""
     seen = look_at(options.run, original=options.original)
+    seen.take_names()
     listener = _Listener()
     ended, was = seen.state.facts.end, seen.state.status
     again = any(getattr(options, name, ()) for name in _SETS_BACK)

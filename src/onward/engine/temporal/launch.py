@@ -274,6 +274,7 @@ async def _look_on(
 
 def _seen(options: ResumeOptions) -> Seen:
     seen = look_at(options.run, original=options.original)
+    seen.take_names()
     if seen.problem is not None:
         raise seen.problem
     if any(finding.needs_choice for finding in seen.damage) and not options.accept_damage:
