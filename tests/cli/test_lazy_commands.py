@@ -11,7 +11,7 @@ from onward.model.status import Status
 from state.simulation import leaf, plan
 
 HEAVY = {"asyncio", "concurrent", "jsonschema", "logging", "rich", "socket", "subprocess", "temporalio", "yaml"}
-PARTS = {"onward.engine", "onward.plan", "onward.recovery", "onward.spec"}
+PARTS = {"onward.engine", "onward.plan", "onward.spec"}
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from onward.cli.common import Common, common_options
 from onward.cli.drawing import draw
 from onward.cli.target import print_json
 from onward.cli.variables import given_variables, variable_options
-from onward.engine.definition import without_repository
 from onward.errors import OnwardError, Place, Problem, Problems
 from onward.model.nodes import Plan
 from onward.plan.inputs import resolve_variables
 from onward.plan.make import make_plan
 from onward.plan.partial import problems_of_meaning
+from onward.plan.repository import without_repository
 from onward.spec.document import Document
 from onward.spec.load import load
 from onward.spec.supported import unsupported

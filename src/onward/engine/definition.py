@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
-from onward.errors import Place, Problem, Problems
+from onward.errors import Problem, Problems
 from onward.model.nodes import Plan
 from onward.plan.make import make_plan
 from onward.plan.partial import problems_of_meaning
+from onward.plan.repository import without_repository
 from onward.spec.document import Document
-from onward.spec.excerpts import excerpt
 from onward.spec.load import load
 from onward.spec.supported import unsupported
 
@@ -48,21 +47,3 @@ def load_plan(path: Path, *, shown: str | None = None, given: Iterable[str] = ()
     if homeless:
         raise Problems(homeless)
     return Loaded(plan, warnings, {file.path: (base / file.path).read_bytes() for file in plan.files})
-
-
-def without_repository(plan: Plan, document: Document) -> Iterator[Problem]:
-    """A problem for each node that wants a git worktree where there is no repository (`settled.md` 62)."""
-    wanting = [node for node in plan.root.walk() if node.worktree]
-    directory = Path(os.path.normpath(Path(plan.file).parent / plan.directory))
-    if not wanting or any((place / ".git").exists() for place in (directory, *directory.parents)):
-        return
-    for node in wanting:
-        own = not node.file or node.file == os.path.basename(plan.file)
-        place = Place(document.shown if own else node.file, node.line or 1)
-        yield Problem(
-            code="no-repository",
-            message=f"`worktree` of `{node.path}` needs a git repository, and {directory} is in none",
-            place=place,
-            source=excerpt(document.lines, place) if own else None,
-            help="run `git init` and commit there, or leave `worktree` out",
-        )
