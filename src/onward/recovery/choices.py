@@ -7,7 +7,6 @@ again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 from msgspec import Struct
 
@@ -16,8 +15,9 @@ from onward.model.events import Override
 from onward.recovery.reruns import dependents
 from onward.recovery.skips import skips_for
 from onward.recovery.standing import is_edited, stale_paths
+from onward.recovery.targets import check_place
 from onward.state.instance import Instance, Role
-from onward.state.run_state import SECTIONS, RunState, steps_of
+from onward.state.run_state import RunState, steps_of
 
 
 class Choices(Struct, frozen=True, kw_only=True):
@@ -40,6 +40,7 @@ class Choices(Struct, frozen=True, kw_only=True):
 
 def overrides_for(state: RunState, choices: Choices, by: str) -> list[Override]:
     """The events, in the order in which they are to be recorded. Raises `UsageError` for a path that is none."""
+    _refuse_contradictions(choices)
     events = [*_reruns(state, choices, by), *skips_for(state, choices.skip, by), *_done(state, choices.done, by)]
     asked = dict.fromkeys(choices.refresh)
     for path in asked:
@@ -51,10 +52,10 @@ def overrides_for(state: RunState, choices: Choices, by: str) -> list[Override]:
 def _reruns(state: RunState, choices: Choices, by: str) -> Iterator[Override]:
     wanted: dict[str, str] = {}
     for path in choices.rerun:
-        _check(state, path)
+        check_place(state, path)
         wanted.setdefault(path, "--rerun")
     for path in choices.rerun_from:
-        _check(state, path)
+        check_place(state, path)
         for each in _from(state, path):
             wanted.setdefault(each, "--rerun-from" if each == path else f"it comes after `{path}`")
     if choices.rerun_changed:
@@ -104,7 +105,7 @@ def _later(child: Instance, parent: Instance) -> Iterator[str]:
 
 def _done(state: RunState, paths: Iterable[str], by: str) -> Iterator[Override]:
     for path in dict.fromkeys(paths):
-        _check(state, path)
+        check_place(state, path)
         instance = state.get(path)
         if instance is not None and instance.ended and instance.status.passed:
             raise UsageError(f"`{path}` is done already", help="`--rerun` does it again")
@@ -120,16 +121,29 @@ def _refreshed_by_the_file(state: RunState) -> Iterator[Override]:
             yield Override(path=instance.path, action="refresh", by="workflow", reason="refresh: true")
 
 
-def _check(state: RunState, path: str) -> None:
-    if path and (path in state.index or state.get(path) is not None) and path.rpartition("/")[2] not in SECTIONS:
-        return
-    close = get_close_matches(path, [*state.index, *state.instances], n=1)
-    help = f"did you mean `{close[0]}`?" if close and close[0] else "`onward show` lists the nodes"
-    raise UsageError(f"the workflow has no node `{path}`", help=help)
+def _refuse_contradictions(choices: Choices) -> None:
+    """A node is either left out, or done already, or read again; a later flag does not silently win."""
+    asked = {"--skip": choices.skip, "--done": choices.done, "--refresh": choices.refresh, "--rerun": choices.rerun}
+    asked["--rerun-from"] = choices.rerun_from
+    for one, other in _EXCLUDE:
+        for path in asked[one]:
+            if path in asked[other]:
+                raise UsageError(f"`{path}`: {one} and {other} cannot both be done", help="give one of them")
+
+
+_EXCLUDE = (
+    ("--skip", "--done"),
+    ("--skip", "--refresh"),
+    ("--done", "--refresh"),
+    ("--rerun", "--done"),
+    ("--rerun-from", "--done"),
+    ("--rerun", "--skip"),
+    ("--rerun-from", "--skip"),
+)
 
 
 def _check_loop(state: RunState, path: str) -> None:
-    _check(state, path)
+    check_place(state, path)
     instance = state.get(path)
     node = state.index.get(path) if instance is None else instance.node if instance.role is Role.LOOP else None
     if node is None or node.loop is None or node.loop.counted:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from onward.errors import UsageError
 from onward.model.events import Override
+from onward.recovery.targets import check_place
 from onward.state.run_state import RunState
 
 
@@ -13,9 +14,8 @@ def skips_for(state: RunState, paths: Iterable[str], by: str) -> list[Override]:
     """One override for each. Raises `UsageError` for a path that the workflow does not have, or that is done."""
     events = []
     for path in dict.fromkeys(paths):
+        check_place(state, path)
         instance = state.get(path)
-        if instance is None and path not in state.index:
-            raise UsageError(f"the workflow has no node `{path}`", help="`onward show` lists the nodes")
         if instance is not None and instance.ended and instance.status.passed:
             raise UsageError(f"`{path}` is done already", help="only what is not done can be left out")
         events.append(Override(path=path, action="skip", by=by, reason="--skip"))
