@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FOLDER = "worktrees"
 WITHIN_S = 120.0
 """a checkout of a large repository takes its time"""
+_LOOKS, _LOOK_S = 20, 0.25
 
 _NOT_IN_A_REF = re.compile(r"[^A-Za-z0-9._/-]+|\.(?=[./])|\.lock(?=/|$)|\.$")
 
@@ -51,6 +53,7 @@ class Worktrees:
         """The folder in the worktree that stands for `around`, a folder of the checkout. Raises `TaskError`."""
         place = self._known.get(instance.path)
         if place is None:
+            _refuse_nested(instance)
             place = self._known[instance.path] = self._ensure(instance.path)
         inside = os.path.relpath(os.path.realpath(around), os.path.realpath(self._top))
         if inside == os.pardir or inside.startswith(os.pardir + os.sep):
@@ -60,14 +63,37 @@ class Worktrees:
     def _ensure(self, path: str) -> str:
         self._top = self._top or self._find_top()
         place, branch = os.path.join(self._folder, folder_of(path)), branch_of(self._run, path)
-        if os.path.exists(os.path.join(place, ".git")):
+        if self._is_made(place):
             return place
+        if self._try("rev-parse", "--verify", "--quiet", "HEAD").returncode:
+            raise Failure(
+                "no-commit",
+                f"git worktree needs a commit, and {self._top} has no commit yet",
+                help="commit something first",
+            )
         os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
         self._git("worktree", "prune")
         exists = self._try("show-ref", "--verify", "--quiet", f"refs/heads/{branch}").returncode == 0
         what = [place, branch] if exists else ["-b", branch, place, "HEAD"]
-        self._git("worktree", "add", "--quiet", "--force", *what)
+        twice = ("--force", "--force")  # once is not enough where a `worktree add` was killed and its folder is gone
+        self._git("worktree", "add", "--quiet", *twice, *what)
         return place
+
+    def _is_made(self, place: str) -> bool:
+        """Whether it is there as a whole; what a `git worktree add` that was killed has left of it is removed."""
+        record = _record_of(place)
+        if record is None:
+            return False
+        if not os.path.isdir(record):
+            raise Failure(
+                "worktree",
+                f"the worktree {place} is unknown to git by now",
+                help="take out of that folder what you need and remove it; then `onward resume` makes it anew",
+            )
+        if not _is_being_made(record):
+            return True
+        self._git("worktree", "remove", "--force", "--force", place)
+        return False
 
     def _find_top(self) -> str:
         found = self._try("rev-parse", "--show-toplevel")
@@ -101,7 +127,9 @@ class Worktrees:
         done = self._try(*arguments)
         if done.returncode:
             raise Failure(
-                "worktree", f"git {arguments[0]} {arguments[1]} did not work: {done.stderr.strip() or done.returncode}"
+                "worktree",
+                f"git {arguments[0]} {arguments[1]} did not work: {done.stderr.strip() or done.returncode}",
+                help="mend that in the git repository, then `onward resume`",
             )
 
     def _try(self, *arguments: str) -> CompletedProcess[str]:
@@ -123,3 +151,38 @@ class Worktrees:
             raise Failure("no-git", "`worktree` needs git, which is not on the PATH", help="install git") from None
         except subprocess.TimeoutExpired:
             raise Failure("worktree", f"git did not answer within {WITHIN_S:g} s") from None
+
+
+def _refuse_nested(instance: Instance) -> None:
+    place = instance.parent
+    while place is not None:
+        if has_own(place):
+            raise Failure(
+                "nested-worktree",
+                f"`{place.path}` has a worktree, and what is in it cannot have another one",
+                help="leave `worktree` out at one of the two",
+            )
+        place = place.parent
+
+
+def _record_of(place: str) -> str | None:
+    """Where git keeps what it knows of a worktree; None if there is no worktree in that folder."""
+    try:
+        with open(os.path.join(place, ".git"), encoding="utf-8", errors="surrogateescape") as file:
+            return os.path.join(place, file.read().removeprefix("gitdir:").strip())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_being_made(record: str) -> bool:
+    """Whether git has begun to make a worktree and not ended; one that outlived its driver may still be at it."""
+    lock = os.path.join(record, "locked")
+    for _ in range(_LOOKS):
+        try:
+            with open(lock, encoding="utf-8", errors="replace") as file:
+                if file.read().strip() != "initializing":
+                    return False
+        except FileNotFoundError:
+            return False
+        time.sleep(_LOOK_S)
+    return True
