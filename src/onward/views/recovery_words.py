@@ -70,6 +70,8 @@ def option_lines(options: list[Option]) -> Iterator[Line]:
     for one in options:
         yield Line(f"  ({one.letter}) {one.name}" + (" (recommended)" if one.recommended else ""))
         yield Line(f"      → {one.effect}", "dim")
+    yield Line("")
+    yield Line("  Ctrl-C leaves everything as it is.", "dim")
 
 
 def _failed(diagnosis: Diagnosis) -> bool:
@@ -275,7 +277,7 @@ def options_for(state: RunState, diagnosis: Diagnosis) -> list[Option]:
         options.append(Option(letter="D", id="skip", name="Skip what failed", effect=effect, flags=flags))
     changed = list(diagnosis.artifacts.different)
     if changed:
-        effect = f"Do {_names(state, changed)} again, and what used the result, then continue"
+        effect = f"Do {_names(state, changed)} again, which overwrites the change, and what used its result"
         flags = _with(go_on, "--rerun", changed)
         options.append(
             Option(letter="E", id="remake", name="Make the changed files again", effect=effect, flags=flags)
