@@ -41,7 +41,7 @@ def test_it_runs_without_any_agent(shop: Workshop):
 
 @pytest.mark.parametrize("point", ["minimal Prepare", "minimal Collect", "minimal Summarize the discussion"])
 def test_killed_it_goes_on_with_what_is_left(shop: Workshop, point: str):
-    shop.killed_at(point, *RUN)
+    shop.killed_at(point, *RUN, after=("task-a",) if point.endswith("discussion") else ())
     shop.onward("run", "workflow.yaml", "--resume", "--var", "pr_number=123").check()
     assert shop.did() == dict.fromkeys(TASKS, 1)
     assert shop.did("begin")[point] == 2

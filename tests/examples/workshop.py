@@ -60,6 +60,10 @@ class Workshop(Project):
         """How often each node ended well."""
         return Counter(event["path"] for event in self.events("node_end") if event["status"] == "succeeded")
 
+    def over(self) -> set[str]:
+        """The nodes that have ended, well or not."""
+        return {event["path"] for event in self.events("node_end")}
+
     # --- to the end, with and without an accident ---------------------------------------------------------------
 
     def to_the_end(self, *command: str) -> Said:
@@ -76,11 +80,14 @@ class Workshop(Project):
         """Say yes to the open question, from a process of its own."""
         self.onward("approve", "--by", "somebody").check()
 
-    def killed_at(self, point: str, *command: str) -> None:
-        """The command, and resumes with answers, until the stand-in of `point` holds; then all of it is killed."""
+    def killed_at(self, point: str, *command: str, after: tuple[str, ...] = ()) -> None:
+        """The command, and resumes with answers, until the stand-in of `point` holds; then all of it is killed.
+
+        What works beside it, `after`, ends well before: else it would have to be done again, or not, as it happens.
+        """
         for _ in range(MOST_RESUMES):
             driver = self.start(*command, STAND_IN_HOLDS=point)
-            if self.drives_until(driver, f"{point} is held", self.held):
+            if self.drives_until(driver, f"{point} is held", lambda: self.held() and set(after) <= self.over()):
                 self.kill_all(driver)
                 self.wait("nothing of it is left", self._nothing_left)
                 return

@@ -1,0 +1,1 @@
+export default { testDir: "e2e" };
