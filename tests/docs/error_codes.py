@@ -129,6 +129,7 @@ FAILURES: dict[str, tuple[str, str]] = {
     "duplicate-item": ("Two items of a loop have the same key.", "Set `key` to what tells them apart."),
     "missing-variable": ("An included file got no value for a variable.", "Add it to `with`."),
     "needs-json": ("A value with parts, in a place for text.", "Use `| json`, or name the part."),
+    "nested-worktree": ("`worktree` in a task that already works in one.", "Leave the inner one out."),
     "no-adapter": ("An adapter that does not exist.", "Correct the name; the message lists those that do."),
     "no-agent": ("The agent's program is not installed.", "Install it, or choose another with `--adapter`."),
     "no-commit": ("`worktree` in a repository that has no commit yet.", "Commit something first."),
