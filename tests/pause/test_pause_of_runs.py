@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import signal
 import subprocess
@@ -259,6 +260,42 @@ def test_a_run_pauses_where_room_is_short_and_goes_on_when_there_is_enough(proje
     assert project.status()["status"] == "paused", "there is still too little"
     project.onward("resume", "--all", **{variable: "1K"}).check()
     assert project.counts == {"first": 1, "hold": 1, "after": 1}
+
+
+def _hours(begin_in_h: int, end_in_h: int) -> str:
+    """Hours so long before or after now, by the clock of this machine."""
+    now = dt.datetime.now()
+    begin, end = (now + dt.timedelta(hours=each) for each in (begin_in_h, end_in_h))
+    return f"{begin:%H:%M}-{end:%H:%M}"
+
+
+def test_a_run_pauses_during_maintenance_and_goes_on_after_it(project: Project) -> None:
+    project.workflow(HOLD)
+    now, later = _hours(-1, 1), _hours(2, 3)
+    driver = project.start("run", "w.yaml", "--id", "r1", ONWARD_PAUSE_DURING=f"{later},{now}")
+    project.wait_for_file("began")
+    project.wait("it is asked for", lambda: bool(events(project, "pause_request")))
+    project.touch("go")
+    assert driver.wait(30) == 3
+    assert events(project, "pause_request")[0]["cause"] == "window"
+    assert "maintenance until" in project.status()["reason"]
+    project.onward("resume", "--all", ONWARD_PAUSE_DURING=now).check()
+    assert project.status()["status"] == "paused", "the hours are not over"
+    project.onward("resume", "--all", ONWARD_PAUSE_DURING=later).check()
+    assert project.counts == {"first": 1, "hold": 1, "after": 1}
+
+
+def test_hours_are_pairs_of_times_of_the_day_and_anything_else_is_told(project: Project) -> None:
+    from onward.store.room import hours_of
+
+    assert hours_of("02:00-04:00, 22:30-6:00") == [(120, 240), (1350, 360)]
+    for text in ("", "2-4", "02:00-02:00", "25:00-26:00", "02:00-04:00,", "02:00-24:30"):
+        assert hours_of(text) is None, text
+    project.workflow("task: [{a: {run: 'true'}}]\n")
+    said = project.onward("run", "w.yaml", ONWARD_PAUSE_DURING="2-4", ONWARD_PAUSE_BELOW_DISK="much")
+    assert said.code == 0
+    assert "ONWARD_PAUSE_DURING=2-4 is not regarded" in said.err
+    assert "ONWARD_PAUSE_BELOW_DISK=much is no size" in said.err
 
 
 def test_sizes_of_limits_are_written_as_people_do() -> None:

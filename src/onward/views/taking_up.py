@@ -14,7 +14,7 @@ from onward.errors import OnwardError
 from onward.model.status import RunStatus
 from onward.state.run_state import RunState
 from onward.store.folder import RunFolder
-from onward.store.room import shortage
+from onward.store.room import CAUSES, shortage
 from onward.store.runs import Store
 from onward.views import words
 from onward.views.source import Source
@@ -76,7 +76,7 @@ def why_not(state: RunState, now: float) -> str | None:
 
 def _why_still(folder: RunFolder, state: RunState) -> str | None:
     """A run that paused because room was short goes on when there is enough."""
-    if state.pausing is None or state.pausing.cause not in ("disk", "memory"):
+    if state.pausing is None or state.pausing.cause not in CAUSES:
         return None
     found = shortage(folder.root, os.environ)
     return None if found is None else found.reason

@@ -21,7 +21,7 @@ from onward.errors import OnwardError, UsageError
 from onward.mirrors.snapshot_seal import read_key
 from onward.store.folder import RunFolder
 from onward.store.inbox import Signal
-from onward.store.room import shortage
+from onward.store.room import shortage, unclear
 
 SHUTDOWN_KILL_S = 5.0
 POLL_S = 1.0
@@ -64,6 +64,8 @@ class Signals:
         loop.add_signal_handler(signal.SIGTERM, self._shutdown, "SIGTERM")
         loop.add_signal_handler(signal.SIGHUP, self._shutdown, "SIGHUP")
         loop.add_signal_handler(signal.SIGIO, self.look)
+        for words in unclear(os.environ):
+            self._tell("warning", words)
         self._watch()
         self.look()
         self._poll_later()
