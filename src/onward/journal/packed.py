@@ -15,6 +15,8 @@ from onward.errors import JournalError
 
 SUFFIX = ".gz"
 _LEVEL = 6
+_CUT = b" (what followed cannot be unpacked)\n"
+"""a line that is none: else the cut would be taken for that of the last write, which is nothing to ask about"""
 
 AnyPath = str | os.PathLike[str]
 
@@ -84,11 +86,10 @@ def _unpacked(path: AnyPath) -> bytes:
         with gzip.open(packed_of(path)) as file:
             while piece := file.read1(1 << 20):
                 found += piece
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        if not found:
-            raise JournalError(
-                f"cannot read the journal {packed_of(path)}: {error}", help="restore it from a copy of the store"
-            ) from error
+    except (EOFError, zlib.error):
+        return bytes(found + _CUT) if found else b""
+    except gzip.BadGzipFile:
+        return bytes(found)  # even if that is nothing: one damaged journal must not hide the other runs of a store
     except OSError as error:
         raise files.trouble(error, "read the journal", packed_of(path), JournalError) from error
     return bytes(found)

@@ -13,6 +13,7 @@ from onward import files
 from onward.errors import JournalError, StoreError
 from onward.journal import reader
 from onward.journal.findings import FindingKind
+from onward.journal.packed import is_packed, packed_of
 from onward.journal.writer import Journal
 from onward.model.events import AnyEvent
 from onward.model.nodes import Plan
@@ -35,7 +36,7 @@ def lost_its_head(reading: reader.Reading) -> bool:
 
 def is_gone(folder: RunFolder) -> bool:
     """Whether a run has no journal any more, and is one: its plan is there."""
-    return not folder.journal.exists() and folder.plan.exists()
+    return not folder.journal.exists() and not is_packed(folder.journal) and folder.plan.exists()
 
 
 def rebuilt_run(folder: RunFolder, plan: Plan) -> Rebuilt:
@@ -64,7 +65,8 @@ def write_rebuilt(folder: RunFolder, plan: Plan, tell: Tell) -> None:
         journal.flush()
     finally:
         journal.close()
-    kept = _keep(folder.journal)
+    old = Path(packed_of(folder.journal)) if is_packed(folder.journal) else folder.journal
+    kept = _keep(old)
     try:
         files.move(draft, folder.journal)
     except OSError as error:
