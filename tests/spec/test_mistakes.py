@@ -304,3 +304,12 @@ def test_features_of_included_files_are_refused_too(tmp_path: Path, monkeypatch:
 def test_what_the_first_part_executes_is_not_refused() -> None:
     for name in ("agent-yaml", "typing", "dollars"):
         assert unsupported(load(WORKFLOWS / f"{name}.yaml")) == []
+
+
+def test_on_timeout_may_name_a_choice_of_the_defaults_and_no_other(tmp_path: Path) -> None:
+    text = "defaults: {approve: {choices: [ship, hold]}}\ntask:\n"
+    text += "  - a: {approve: Well?, timeout: 1h, on-timeout: WORD}\n"
+    load(written(tmp_path, text.replace("WORD", "ship")))
+    [problem] = problems_of(written(tmp_path, text.replace("WORD", "approve")))
+    assert problem.code == "bad-value"
+    assert "ship" in problem.message

@@ -16,7 +16,7 @@ _REGISTERED = (check_nodes, check_values)
 
 def check(root: Tree, lines: list[str]) -> Scene:
     """Check the tree of one file; everything that is wrong with it is in `problems` of the result."""
-    scene = Scene(lines=lines)
+    scene = Scene(lines=lines, root=root)
     at = At(key="a workflow", place=Place(file=root.place.file, line=root.place.line, column=root.place.column))
     if not isinstance(root, Mapping):
         _no_workflow(scene, root, at)

@@ -292,9 +292,9 @@ def _loop_field(key: str) -> str | None:
 
 
 def _check_gate(scene: Scene, node: Mapping, at: At) -> None:
-    """`on-timeout` names a choice that the gate offers."""
-    chosen = node.get("on-timeout")
-    choices = node.get("choices")
+    """`on-timeout` names a choice that the gate offers; both may come from `defaults`."""
+    chosen = node.get("on-timeout") or scene.usual("approve", "on-timeout")
+    choices = node.get("choices") or scene.usual("approve", "choices")
     offered = {"pause", "reject", "approve"}
     if isinstance(choices, Sequence):
         offered = {"pause", "reject"} | {item.text for item in choices.items if isinstance(item, Scalar)}

@@ -37,6 +37,14 @@ class Scene(Struct, kw_only=True):
     problems: list[Problem] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     files: list[FileUse] = field(default_factory=list)
+    root: Tree | None = None
+    """the whole file, for what `defaults` says"""
+
+    def usual(self, kind: str, key: str) -> Tree | None:
+        """What `defaults` gives to the tasks of a kind."""
+        defaults = self.root.get("defaults") if isinstance(self.root, Mapping) else None
+        fields = defaults.get(kind) if isinstance(defaults, Mapping) else None
+        return fields.get(key) if isinstance(fields, Mapping) else None
 
     def report(
         self,

@@ -389,12 +389,14 @@ def first_events(options: ResumeOptions, opened: Seen, observer: Observer) -> li
     from onward.recovery.always import always_again
     from onward.recovery.artifacts import check_artifacts
     from onward.recovery.findings import tell_surroundings
+    from onward.recovery.results import lost_results
 
     state = opened.state
     tell_surroundings(opened, clock.now().timestamp(), observer.message)
     directory = Path(opened.plan.file).parent / opened.plan.directory
     chosen = overrides_for(state, options.choices, this_process().user)
     chosen += always_again(state, frozenset(event.path for event in chosen))
+    chosen += lost_results(state, opened.folder.values, frozenset(event.path for event in chosen))
     again = frozenset(event.path for event in chosen)
     for event in chosen:
         if event.action == "rerun" and not event.reason.startswith("--"):
