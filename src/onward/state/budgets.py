@@ -39,7 +39,9 @@ def used_up(state: RunState) -> Iterator[tuple[Instance, str, float, float]]:
 
 
 def reason_to_pause(state: RunState) -> str | None:
-    """Words for the first budget that is used up."""
+    """Words for the first budget that is used up. A run that is to end is not kept from its `finally` steps."""
+    if state.cancelling is not None:
+        return None
     for place, name, spent, most in used_up(state):
         whose = f"of `{place.path}` " if place.path else ""
         to_raise = f"{place.path}:{name}" if place.path else name
