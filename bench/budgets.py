@@ -42,7 +42,8 @@ class Bench:
         self.folder = folder
         self.quick = quick
         self.rows: list[Row] = []
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("ONWARD")}
+        left_out = ("ONWARD", "PYTHONDONTWRITEBYTECODE")  # an installed program has its bytecode
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
         (folder / "m.py").write_text("def nothing():\n    pass\n")
 
     # --- floors -------------------------------------------------------------------------------------------------

@@ -479,6 +479,8 @@ def _drive(session: _Session) -> RunResult:
         mirroring.begin(fresh=session.fresh)
         observer.started(state, session.folder.root)
         # The plan and what was read stay: a collector that looks through them again and again costs a tenth.
+        if session.fresh:
+            gc.collect()  # what reading YAML has left; a resume has read none, mostly, and is in a hurry
         gc.freeze()
         gc.enable()
         asyncio.run(_until_over(driver, session))
