@@ -121,6 +121,30 @@ def test_a_task_that_still_runs_is_found_again_under_its_new_name(project: Proje
     assert project.ledger == ["begin", "end"]
 
 
+def test_a_call_that_still_runs_is_found_again_under_its_new_name(project: Project):
+    project.write(
+        "m.py",
+        """
+        import pathlib, time
+        def f():
+            with open("ledger.txt", "a") as ledger: ledger.write("begin\\n")
+            pathlib.Path("waits").touch()
+            while not pathlib.Path("go").exists(): time.sleep(0.05)
+            with open("ledger.txt", "a") as ledger: ledger.write("end\\n")
+        """,
+    )
+    project.workflow("task:\n  - c: {call: 'm:f'}\n")
+    driver = project.start("run", "w.yaml")
+    project.wait_for_file("waits")
+    project.kill_driver(driver)
+    project.workflow("task:\n  - d: {was: c, call: 'm:f'}\n")
+    assert "keeps running" in project.onward("resume", "--plan").out or project.ledger == ["begin"]
+    going = project.start("resume", "--yes")
+    project.touch("go")
+    assert going.wait(30) == 0
+    assert project.ledger == ["begin", "end"]
+
+
 def test_a_new_task_may_take_the_old_name_later(project: Project):
     failed(project, BEFORE)
     renamed = BEFORE.replace("- one: {", "- first: {was: one, ")

@@ -38,7 +38,7 @@ def fate_of(folder: RunFolder, state: RunState, path: str, attempt: int, kept_at
         return Fate.ENDED
     instance = state.get(path)
     if instance is not None and instance.node is not None and instance.node.kind is Kind.CALL:
-        return _fate_of_call(folder, path, attempt)
+        return _fate_of_call(folder, kept_at or instance.called(attempt), attempt)
     return Fate.LOST
 
 

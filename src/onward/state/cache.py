@@ -16,7 +16,7 @@ from onward.model.nodes import Plan
 from onward.state.instance import NO_OUTPUTS, Asked, Instance
 from onward.state.run_state import Pausing, RunFacts, RunState
 
-FORMAT = 3
+FORMAT = 4
 _OF_THE_PLAN = "="
 
 

@@ -138,6 +138,8 @@ class Instance(Struct, array_like=True, eq=False, kw_only=False):
     artifacts: tuple[Artifact, ...] = ()
     items: list[tuple[str, Value | None]] | None = None
     spent: dict[str, float] | None = None
+    former: list[tuple[str, int]] | None = None
+    """paths that it had, oldest first, each with the last attempt that began under it"""
     variables: dict[str, str] | None = None
     noted: Stage = Stage.NEW
     node: Node | None = None
@@ -153,6 +155,13 @@ class Instance(Struct, array_like=True, eq=False, kw_only=False):
 
     def __repr__(self) -> str:
         return f"<{self.path or '(root)'} {self.role.name} {self.stage.name} {self.status}>"
+
+    def called(self, attempt: int) -> str:
+        """The path under which an attempt began."""
+        for path, last in self.former or ():
+            if attempt <= last:
+                return path
+        return self.path
 
     @property
     def ended(self) -> bool:

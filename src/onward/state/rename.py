@@ -45,6 +45,8 @@ def former_paths(state: RunState, changes: Iterable[Change]) -> list[tuple[str, 
 def _move(state: RunState, instance: Instance, path: str) -> None:
     former, was_leaf = instance.path, instance.is_leaf
     del state.instances[former]
+    if instance.attempt:
+        instance.former = [*(instance.former or ()), (former, instance.attempt)]
     instance.path, instance.node = path, None
     state.instances[path] = instance
     state.place(instance)

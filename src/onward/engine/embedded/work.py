@@ -154,7 +154,8 @@ class Work:
 
     async def _begin_agent(self, begun: Begun, prepared: Prepared) -> None:
         path, attempt = begun.event.path, begun.event.attempt
-        earlier = [marker_of(self._context.folder, path, number) for number in range(1, attempt)]
+        leaf = self._state.instances[path]
+        earlier = [marker_of(self._context.folder, leaf.called(number), number) for number in range(1, attempt)]
         problem: TaskError | None = None
         try:
             await self._agents.clear_the_way(prepared, earlier)
@@ -319,7 +320,8 @@ class Work:
         """Find out about attempts without a recorded end: ended meanwhile, still running, or lost."""
         for instance in leaves:
             event = ev.AttemptStart(path=instance.path, attempt=instance.attempt)
-            marker = marker_of(self._context.folder, instance.path, instance.attempt)
+            attempt = instance.attempt
+            marker = marker_of(self._context.folder, instance.called(attempt), attempt)
             self._running[instance.path] = Begun(event=event, marker=marker, left_over=True)
             self._paths[marker] = instance.path
             is_call = instance.node is not None and instance.node.kind is Kind.CALL
