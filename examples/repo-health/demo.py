@@ -80,7 +80,7 @@ class Demo:
                 if running and status["progress"]["done"] * 2 >= status["progress"]["total"]:
                     return int(status["progress"]["done"])
             time.sleep(0.05)
-        raise SystemExit("the run did not get half-way in time")
+        raise SystemExit("the run did not get half-way: it ended before, or took too long (what it said is above)")
 
 
 def say(text: str) -> None:
