@@ -66,6 +66,12 @@ def test_a_resume_that_does_not_raise_it_pauses_again_and_does_nothing(project: 
     assert project.ledger == ["a", "b"]
 
 
+def test_a_plan_says_that_nothing_begins_before_it_is_raised(project: Project):
+    begun(project, FOUR.replace("BUDGET", "usd: 4"))
+    assert "nothing begins before it is raised" in project.onward("resume", "--plan").out
+    assert "used up" not in project.onward("resume", "--plan", "--budget", "usd=9").out
+
+
 def test_a_resume_can_raise_it(project: Project):
     begun(project, FOUR.replace("BUDGET", "usd: 4"))
     said = project.onward("resume", "--yes", "--budget", "usd=20")

@@ -34,6 +34,7 @@ from onward.recovery.revision import revision_of
 from onward.recovery.seen import Seen
 from onward.recovery.verdicts import NodeVerdict, Verdict, found_in, go_on, verdicts
 from onward.recovery.watching import WatchedChange
+from onward.state.budgets import used_up
 from onward.state.run_state import RunState
 
 
@@ -73,6 +74,7 @@ def diagnose(seen: Seen, events: Sequence[Event], now: float, *, git: bool = Tru
 
     findings = list(_findings(seen, report, hand_offs, age, changed, fate))
     go_on(state, events)
+    findings += _of_budgets(state)
     nodes = verdicts(state, before, events, fate, report.different)
     home = Path(seen.plan.file).parent
     diagnosis = Diagnosis(
@@ -92,6 +94,15 @@ def diagnose(seen: Seen, events: Sequence[Event], now: float, *, git: bool = Tru
     )
     diagnosis.findings += _of_checkout(state.facts.revision, diagnosis)
     return diagnosis
+
+
+def _of_budgets(state: RunState) -> Iterator[Finding]:
+    """A budget that is used up pauses the run again before anything begins."""
+    for place, name, spent, most in used_up(state):
+        key = f"{place.path}:{name}" if place.path else name
+        text = f"the budget is used up ({spent:g} of {most:g} {name}): nothing begins before it is raised"
+        more = Choice(id="budget", text="raise it", flags=f"--budget {key}={2 * most:g}")
+        yield Finding(kind="budget", severity=WARNING, path=place.path or None, text=text, choices=(more,))
 
 
 def _uncommitted(home: Path) -> int | None:
