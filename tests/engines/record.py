@@ -84,7 +84,8 @@ def _record(folder: Path, server: Server, name: str, text: str, version: str) ->
     recorded = asyncio.run(_history(server.address, project.run))
     path = HERE / "histories" / f"{version}-{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(recorded, separators=(",", ":")) + "\n", "utf-8")
+    text = json.dumps(recorded, separators=(",", ":")).replace(f"{Path(__file__).parents[2]}/", "")
+    path.write_text(text + "\n", "utf-8")  # without the places of the machine it was recorded on
     project.finish()
 
 

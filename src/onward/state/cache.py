@@ -16,7 +16,7 @@ from onward.model.nodes import Plan
 from onward.state.instance import NO_OUTPUTS, Asked, Instance
 from onward.state.run_state import Pausing, RunFacts, RunState
 
-FORMAT = 4
+FORMAT = 3
 _OF_THE_PLAN = "="
 
 
@@ -39,7 +39,7 @@ class _ToWrite(Cached):
     instances: list[list[object]]  # type: ignore[assignment]
 
 
-_KEPT = Instance.__struct_fields__[: Instance.__struct_fields__.index("variables") + 1]
+_KEPT = Instance.__struct_fields__[: Instance.__struct_fields__.index("former") + 1]
 _row = attrgetter(*_KEPT)
 _DIGEST = _KEPT.index("digest")
 _STAGE = _KEPT.index("stage")

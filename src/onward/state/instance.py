@@ -106,7 +106,7 @@ class Conversation(Struct, array_like=True, frozen=True):
 class Instance(Struct, array_like=True, eq=False, kw_only=False):
     """Mutable inside the state, so that one event costs O(1); never handed out for writing.
 
-    The fields up to `variables` are what events recorded, and what the state cache keeps, in this order (of `stage` it
+    The fields up to `former` are what events recorded, and what the state cache keeps, in this order (of `stage` it
     keeps `noted`, the stage that the last event left); the rest is worked out again by `settle`. `used` counts
     attempts against the retry budget, `attempt` all attempts. Times are seconds since the epoch. `position` is the
     place of an iteration among the items of its loop, from 0. `open` are the children that were reached and have not
@@ -138,9 +138,9 @@ class Instance(Struct, array_like=True, eq=False, kw_only=False):
     artifacts: tuple[Artifact, ...] = ()
     items: list[tuple[str, Value | None]] | None = None
     spent: dict[str, float] | None = None
+    variables: dict[str, str] | None = None
     former: list[tuple[str, int]] | None = None
     """paths that it had, oldest first, each with the last attempt that began under it"""
-    variables: dict[str, str] | None = None
     noted: Stage = Stage.NEW
     node: Node | None = None
     parent: Instance | None = None
