@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 LINE = b"x" * 900 + b"\n"
+PARTS = ["sequences", "fan_outs", "resumes", "hundred_thousand", "quiet", "start_up"]
 
 
 @dataclass
@@ -175,6 +176,51 @@ class Bench:
             )
         )
 
+    def hundred_thousand(self) -> None:
+        """The large end of two budgets; takes some minutes, and is left out by `--quick`."""
+        if self.quick:
+            return
+        count = 100_000
+        loop = f"loop: {{for-each: {{command: [seq, '{count}']}}, as: n, max: {count}}}"
+        self.workflow("huge", f"task:\n  - each: {{{loop}, call: 'm:nothing'}}\n  - last: {{run: 'test -e ok'}}\n")
+        _, memory = self.onward("run", "huge.yaml", "--id", "huge", check=False)
+        self.rows.append(Row(f"peak memory of the driver at {count:,} tasks", memory / 1024, None, "MB", "≤ 150 MB"))
+        begun = time.time()
+        self.onward("resume", "huge", "--yes", check=False)
+        lines = (self.folder / ".onward/runs/huge/journal.jsonl").read_bytes().splitlines()
+        first = next(line for line in reversed(lines) if b'"type":"attempt_start"' in line)
+        what = f"resume with {count:,} finished tasks, to the first new task"
+        self.rows.append(Row(what, _at(first) - begun, None, "s", "≤ 1 s"))
+
+    def quiet(self) -> None:
+        """A run that only waits: what it costs to wait, and how soon it pauses when that is asked for."""
+        self.workflow("quiet", "task:\n  - a: {run: 'true', loop: {until: {file-exists: go}, max: 9, delay: 10m}}\n")
+        driver = subprocess.Popen(
+            [sys.executable, "-m", "onward", "run", "quiet.yaml", "--id", "quiet"],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        journal = self.folder / ".onward/runs/quiet/journal.jsonl"
+        try:
+            while not journal.exists() or b'"type":"loop_delay"' not in journal.read_bytes():
+                time.sleep(0.05)
+            before, begun = _cpu_s(driver.pid), time.monotonic()
+            time.sleep(3 if self.quick else 10)
+            share = (_cpu_s(driver.pid) - before) / (time.monotonic() - begun)
+            self.rows.append(Row("an idle run (a delay)", 100 * share, None, "% CPU", "≈ 0 %"))
+            self.onward("pause", "quiet")
+        finally:
+            driver.kill()
+            driver.wait()
+        lines = journal.read_bytes().splitlines()
+        asked = next(line for line in lines if b'"type":"pause_request"' in line)
+        paused = next(line for line in lines if b'"type":"workflow_pause"' in line)
+        took = (_at(paused) - _at(asked)) * 1e3
+        self.rows.append(Row("a pause, from its request in the journal to all quiet", took, None, "ms", "≤ 100 ms"))
+
     def start_up(self) -> None:
         bare = [sys.executable, "-c", "pass"]
         self.workflow("few", _sequence(10, "call: 'm:nothing'"))
@@ -203,6 +249,12 @@ def _at(line: bytes) -> float:
     return dt.datetime.fromisoformat(json.loads(line)["at"]).timestamp()
 
 
+def _cpu_s(pid: int) -> float:
+    """Seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _seconds(command: list[str]) -> float:
     begun = time.perf_counter()
     subprocess.run(command, check=True)
@@ -212,7 +264,7 @@ def _seconds(command: list[str]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer tasks and rounds")
-    parser.add_argument("--only", nargs="*", default=["sequences", "fan_outs", "resumes", "start_up"])
+    parser.add_argument("--only", nargs="*", default=PARTS)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="onward-bench-", dir=Path.cwd()) as folder:
         bench = Bench(Path(folder), given.quick)
