@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from onward import clock
-from onward.mirrors import checkpoint_file, snapshot_file, state_import
+from onward.mirrors import checkpoint_file, snapshot_file, snapshot_parts, state_import
 from onward.mirrors.pause_errors import SnapshotError
 from onward.mirrors.snapshot_file import WorkflowSnapshot
 from onward.mirrors.state_import import Imported
@@ -49,7 +49,10 @@ def is_snapshot(data: bytes) -> bool:
 
 def take_over(data: bytes, plan: Plan, source: str, *, directory: str) -> SnapshotImported:
     """What to keep. Raises `SnapshotError`, `RunIsHere`; `WorkflowCheckpointError` where a result would be missing."""
-    snapshot = snapshot_file.decode(data, source)
+    fields = snapshot_file.decode_fields(data, source)
+    # Snapshots of large runs share pieces, which lie beside them.
+    fields = snapshot_parts.join(fields, os.path.dirname(source) or os.curdir)
+    snapshot = snapshot_file.from_fields(fields, source)
     _refuse_if_here(snapshot, source)
     whole, single, unknown = _split(snapshot, plan)
     known = state_import.take_over(
